@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/merge_record.h"
 #include "engine/model/modify.h"
 #include "engine/model/mutation.h"
 #include "engine/model/read_spec.h"
@@ -163,6 +164,8 @@ class Engine {
   virtual EngineStats stats() const = 0;
   virtual ShardFigures shard_figures() const = 0;
   virtual FlowFigures flow_figures() const = 0;
+  // The last ended merges, oldest first (tablet/merge_history.h).
+  virtual std::vector<MergeRecord> merge_history() const = 0;
 };
 
 }  // namespace cellar::engine

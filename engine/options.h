@@ -19,6 +19,9 @@ struct EngineOptions {
   // half of its memory.
   size_t memtable_bytes = 64u << 20;
 
+  // Of memory_bytes, for results of point reads of hot rows (read/row_cache.h). 0 to 25; 0: none.
+  uint32_t row_cache_percent = 4;
+
   // ---- durability
   // Longest time until a `periodic` write is on disk. 1 ms to 60 s.
   int64_t periodic_interval_us = 100'000;
@@ -36,6 +39,10 @@ struct EngineOptions {
   // Delay between a cell's death by age and its removal from disk (SEMANTICS 3). 0 to 1 h. A rule
   // change and its undo need no margin (alter_table.h).
   int64_t removal_margin_us = 300'000'000;
+
+  // Every table on disk is read and verified within this time (scrub/scrubber.h). 1 min to 1 year;
+  // 0: never.
+  int64_t scrub_every_us = 7 * 24 * 3'600'000'000LL;
 
   // ---- the trusted clock (SEMANTICS 3)
   // Longest time that is accepted without confirmation to have passed over a boot of the machine. 0

@@ -1,13 +1,37 @@
-// ReclaimFigures: the dead bytes of a tablet, a shard or a table. A value; figures can be added.
-// Computed from the profiles of tables (retention/death_spans.h) and, for what newer tables killed,
-// from samples of rows (reclaim_estimate.h). Bytes are usually accurate to a twenty-fourth of a
-// table.
+// ReclaimFigures: the dead bytes of a tablet, a shard or a table, and when it was last verified. A
+// value; figures can be added. Computed from the profiles of tables (retention/death_spans.h) and,
+// for what newer tables killed, from samples of rows (reclaim_estimate.h). Bytes are usually
+// accurate to a twenty-fourth of a table.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
+#include "engine/verified_figures.h"
+
 namespace cellar::engine {
+
+// How far ahead deaths are forecast, in microseconds.
+inline constexpr int64_t kHourUs = 3'600'000'000;
+inline constexpr std::array<int64_t, 11> kDeathHorizonsUs = {
+    kHourUs,      3 * kHourUs,  6 * kHourUs,   12 * kHourUs,  24 * kHourUs, 48 * kHourUs,
+    72 * kHourUs, 96 * kHourUs, 120 * kHourUs, 144 * kHourUs, 168 * kHourUs};
+
+// What dies by age, own expiry or the end of an undo window within each of kDeathHorizonsUs, about.
+// Later writes, which may push out versions, are not foreseen.
+struct DeathForecast {
+  std::array<uint64_t, kDeathHorizonsUs.size()> bytes{};
+  std::array<uint64_t, kDeathHorizonsUs.size()> cells{};
+
+  void add(const DeathForecast& other) {
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] += other.bytes[i];
+      cells[i] += other.cells[i];
+    }
+  }
+  bool operator==(const DeathForecast&) const = default;
+};
 
 struct ReclaimFigures {
   uint64_t live_bytes = 0;  // about; not dead, on disk or in memory
@@ -24,6 +48,8 @@ struct ReclaimFigures {
   // Since when some tablet has had more overdue than dead_slack allows; INT64_MAX: none has.
   int64_t over_slack_us = INT64_MAX;
   int64_t next_reclaim_us = INT64_MAX;  // trusted time of the next work; INT64_MAX: none is planned
+  DeathForecast dying;                  // of the live and the held bytes
+  VerifiedFigures verified{};
 
   void add(const ReclaimFigures& other) {
     live_bytes += other.live_bytes;
@@ -37,6 +63,8 @@ struct ReclaimFigures {
     file_due_us = std::min(file_due_us, other.file_due_us);
     over_slack_us = std::min(over_slack_us, other.over_slack_us);
     next_reclaim_us = std::min(next_reclaim_us, other.next_reclaim_us);
+    dying.add(other.dying);
+    verified.add(other.verified);
   }
   bool operator==(const ReclaimFigures&) const = default;
 };

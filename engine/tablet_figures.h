@@ -20,8 +20,10 @@ struct TabletFigures : ReclaimFigures {
   uint64_t tables = 0;           // on disk
   uint64_t runs = 0;             // the most that one read visits
   Compaction compaction = Compaction::tiered;  // the one in use: never automatic
-  uint64_t reads = 0;   // cursors opened, since the tablet was opened on this shard
-  uint64_t writes = 0;  // commits accepted, since the tablet was opened on this shard
+  uint64_t reads = 0;       // cursors opened, since the tablet was opened on this shard
+  uint64_t writes = 0;      // commits accepted, since the tablet was opened on this shard
+  uint64_t left_cells = 0;  // dropped by merges and removals, since it was opened on this shard
+  uint64_t left_bytes = 0;  // about their bytes on disk
   CommitStamp last_stamp;
   bool has_held_data = false;  // since it was opened it has had a table or a commit
   // A sample of rows recently read or written, oldest first; a row may occur several times.

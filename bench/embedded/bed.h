@@ -11,7 +11,7 @@
 #include "engine/node.h"
 #include "engine/node/reclaim_report.h"
 #include "engine/shard_figures.h"
-#include "engine/store/local_stores.h"
+#include "engine/store/local/local_stores.h"
 #include "io/base/clock.h"
 #include "io/disk/backend.h"
 #include "io/loop/shard_pool.h"

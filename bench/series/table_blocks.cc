@@ -5,7 +5,7 @@
 
 #include "engine/sstable/format.h"
 #include "engine/sstable/table_meta.h"
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 #include "io/base/check.h"
 
 namespace cellar::bench {

@@ -4,7 +4,7 @@
 
 #include "engine/read/block_load.h"
 #include "engine/sstable/table_iterator.h"
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 #include "io/base/crc32c.h"
 
 namespace cellar::engine {

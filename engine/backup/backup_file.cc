@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/store/backup_store.h"
-#include "engine/store/manifest_entries.h"
+#include "engine/store/manifest/manifest_entries.h"
 #include "io/base/coding.h"
 #include "io/base/crc32c.h"
 

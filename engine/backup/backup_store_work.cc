@@ -6,7 +6,7 @@
 #include "engine/backup/backup.h"
 #include "engine/backup/backup_blobs.h"
 #include "engine/backup/backup_file.h"
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 
 namespace cellar::engine {
 namespace {

@@ -15,40 +15,41 @@ const TabletDescriptor& TableEntry::locate(Bytes row) const {
   return *std::prev(after);
 }
 
-const TableEntry* TableMap::find(Bytes name) const {
-  const auto it = maps_->by_name.find(name);
-  return it == maps_->by_name.end() ? nullptr : it->second.get();
-}
+const TableEntry* TableMap::find(Bytes name) const { return by_name_.find(name); }
 
-const TableEntry* TableMap::find(TableId id) const {
-  const auto it = maps_->by_id.find(id);
-  return it == maps_->by_id.end() ? nullptr : it->second.get();
-}
+const TableEntry* TableMap::find(TableId id) const { return by_id_.find(id); }
 
 void TableMap::put(TableEntry entry) {
-  std::vector<TableEntry> entries;
-  entries.push_back(std::move(entry));
-  put_all(std::move(entries));
+  auto shared = std::make_shared<const TableEntry>(std::move(entry));
+  by_name_.put(shared->schema.name, shared);
+  by_id_.put(shared->schema.id, shared);
 }
 
 void TableMap::put_all(std::vector<TableEntry> entries) {
-  auto next = std::make_shared<Maps>(*maps_);
+  if (by_name_.size() != 0) {
+    for (TableEntry& entry : entries) put(std::move(entry));
+    return;
+  }
+  std::vector<ByName::Item> names;
+  std::vector<TablesByKey<TableId>::Item> ids;
   for (TableEntry& entry : entries) {
     auto shared = std::make_shared<const TableEntry>(std::move(entry));
-    next->by_name.insert_or_assign(shared->schema.name, shared);
-    next->by_id.insert_or_assign(shared->schema.id, shared);
+    names.emplace_back(shared->schema.name, shared);
+    ids.emplace_back(shared->schema.id, shared);
   }
-  maps_ = std::move(next);
+  const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::sort(names.begin(), names.end(), by_key);
+  std::sort(ids.begin(), ids.end(), by_key);
+  by_name_.fill(std::move(names));
+  by_id_.fill(std::move(ids));
 }
 
 void TableMap::erase(Bytes name) {
   const TableEntry* entry = find(name);
   if (entry == nullptr) return;
   const TableId id = entry->schema.id;
-  auto next = std::make_shared<Maps>(*maps_);
-  next->by_name.erase(next->by_name.find(name));
-  next->by_id.erase(id);
-  maps_ = std::move(next);
+  by_name_.erase(name);
+  by_id_.erase(id);
 }
 
 }  // namespace cellar::engine

@@ -1,15 +1,15 @@
 // TableMap: the tables, their tablets, and the shard of every tablet. A value: each shard has its
 // own copy and replaces it when the catalog publishes a newer version. Copies share immutable
-// contents, so a copy costs as much as a pointer; a change costs one pointer per table and a copy
-// of the changed table.
+// contents (tables_by_key.h), so a copy costs as much as a pointer; a change costs a copy of the
+// changed table and one pointer per few dozen tables.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/catalog/tables_by_key.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
 #include "io/loop/shard.h"
@@ -39,25 +39,19 @@ struct TableEntry {
 
 class TableMap {
  public:
-  using ByName = std::map<std::string, std::shared_ptr<const TableEntry>, std::less<>>;
-
-  TableMap() : maps_(std::make_shared<const Maps>()) {}
+  using ByName = TablesByKey<std::string>;
 
   uint64_t version = 0;
   const TableEntry* find(Bytes name) const;
   const TableEntry* find(TableId id) const;
-  const ByName& tables() const { return maps_->by_name; }
+  const ByName& tables() const { return by_name_; }
   void put(TableEntry entry);
   void put_all(std::vector<TableEntry> entries);
   void erase(Bytes name);
 
  private:
-  struct Maps {
-    ByName by_name;
-    std::map<TableId, std::shared_ptr<const TableEntry>> by_id;
-  };
-
-  std::shared_ptr<const Maps> maps_;  // shared between shards, therefore const
+  ByName by_name_;
+  TablesByKey<TableId> by_id_;
 };
 
 // Called on its shard, synchronously, whenever that shard's TableMap was replaced.

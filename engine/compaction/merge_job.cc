@@ -141,6 +141,7 @@ Result<Step> MergeJob::merge_slice(Step step) {
       TRY(keep_, keep(key));
       judged_ = true;
       ++stats_.entries_in;
+      if (!keep_) stats_.bytes_left += key.size() + merge_.value().size();
     }
     if (keep_) {
       if (cut_ || writer_ == nullptr || writer_->wants_flush()) return step;
@@ -166,6 +167,7 @@ Result<bool> MergeJob::keep(Bytes key) {
     case CellState::token:
       return cut_off_.keeps_token(judge_.token_until_us());
     case CellState::orphaned:
+      ++stats_.cells_left;
       return false;
     case CellState::unseen:
       UNREACHABLE("a merge reads at the last stamp");
@@ -187,8 +189,12 @@ Result<bool> MergeJob::keep(Bytes key) {
   if (tombstone_) {
     tombstone_value_.clear();
     append_tombstone(tombstone_value_, value.expire_at_us);
+    const size_t before = merge_.value().size();
+    stats_.bytes_left += before - std::min(before, tombstone_value_.size());
   }
-  return verdict != DropPolicy::Verdict::drop;
+  if (verdict != DropPolicy::Verdict::drop) return true;
+  ++stats_.cells_left;
+  return false;
 }
 
 // Completes the I/O that the writer waits for, so that the next slice can continue.

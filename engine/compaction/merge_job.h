@@ -45,6 +45,8 @@ struct MergeStats {
   uint64_t entries_out = 0;
   uint64_t tombstones_out = 0;  // of these
   uint64_t bytes_out = 0;       // of finished tables
+  uint64_t cells_left = 0;      // cells in no output
+  uint64_t bytes_left = 0;      // of keys and values in no output
 };
 
 class MergeJob {

@@ -49,11 +49,11 @@ ByteRegex::~ByteRegex() = default;
 
 bool ByteRegex::matches(Bytes input) const { return re2::RE2::FullMatch(piece(input), *regex_); }
 
-KeyRange ByteRegex::possible_rows() const {
+KeyRange ByteRegex::possible_range() const {
   std::string least;
   std::string greatest;
   if (!regex_->PossibleMatchRange(&least, &greatest, kRangeBytes)) return {};
-  // Truncated bytes of 0xff have no successor, and then the rows are unbounded.
+  // Truncated bytes of 0xff have no successor, and then the range is unbounded.
   if (greatest.empty()) return {std::move(least), std::string()};
   // `greatest` is inclusive; if it was truncated, it is already the successor of the truncated
   // value.

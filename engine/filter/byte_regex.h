@@ -32,8 +32,8 @@ class ByteRegex {
   ByteRegex& operator=(const ByteRegex&) = delete;
 
   bool matches(Bytes input) const;
-  // Rows outside this range do not match.
-  KeyRange possible_rows() const;
+  // Inputs outside this range do not match.
+  KeyRange possible_range() const;
 
  private:
   explicit ByteRegex(std::unique_ptr<re2::RE2> regex);

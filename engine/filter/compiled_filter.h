@@ -8,7 +8,9 @@
 // the tree if that changes no result; the rest is divided into three parts:
 //
 //   gate   judges rows and columns: row regexes and samples, family and qualifier regexes, column
-//          ranges. Called once per row and column; the reader seeks past what it rejects
+//          ranges. Called once per row and column; the reader seeks past what it rejects. What a
+//          regex says literally (a family, a qualifier, the first bytes of qualifiers) is a column
+//          range too
 //   head   filters that judge or change one cell at a time, including counts
 //   tail   everything from the first interleave, condition or sink on, as a tree
 //
@@ -20,8 +22,8 @@
 //     value filters.
 // Nothing moves ahead of a count over the row or of the tail.
 //
-// Example: chain(family "f", value "v.*", cells_per_column 1, time_range) ->
-//   gate {family "f"}, head {value "v.*", cells_per_column 1, time_range}, no tail.
+// Example: chain(family "f|g", value "v.*", cells_per_column 1, time_range) ->
+//   gate {family "f|g"}, head {value "v.*", cells_per_column 1, time_range}, no tail.
 //
 // Memory: regular expressions share kRegexMemoryBytes; one that exceeds its share is refused.
 #pragma once
@@ -65,8 +67,10 @@ class CompiledFilter {
   bool has_column_gate() const { return !column_gate_.empty(); }
   // family_regex and qualifier_regex.
   const std::vector<Node>& column_gate() const { return column_gate_; }
-  // Columns outside [range_start, range_end) of range_family do not pass; valid with has_range().
+  // Qualifiers outside [range_start, range_end) do not pass, nor, if in_one_family(), families
+  // other than range_family; valid with has_range().
   bool has_range() const { return has_range_; }
+  bool in_one_family() const { return in_one_family_; }
   Bytes range_family() const { return range_family_; }
   Bytes range_start() const { return range_start_; }
   bool in_range_end(Bytes qualifier) const { return !has_range_end_ || qualifier < range_end_; }
@@ -80,6 +84,8 @@ class CompiledFilter {
   Bytes label(uint16_t label) const { return labels_[label - 1]; }
   // Cells of other columns do not affect the result; empty: unknown.
   const std::optional<NamedColumns>& columns() const { return columns_; }
+  // The filter passes these cells and changes none (newest_of()); empty: it has another form.
+  const std::optional<NewestOf>& newest() const { return newest_; }
   // Seed of row samples; differs for each compiled filter.
   uint64_t seed() const { return seed_; }
 
@@ -89,6 +95,7 @@ class CompiledFilter {
   std::vector<Node> row_gate_;
   std::vector<Node> column_gate_;
   bool has_range_ = false;
+  bool in_one_family_ = false;
   std::string range_family_;
   std::string range_start_;
   bool has_range_end_ = false;
@@ -98,6 +105,7 @@ class CompiledFilter {
   bool needs_row_ = false;
   std::vector<std::string> labels_;
   std::optional<NamedColumns> columns_;
+  std::optional<NewestOf> newest_;
   uint64_t seed_ = 0;
 };
 

@@ -37,6 +37,7 @@ class FilterPlanner {
     std::vector<uint32_t> stages;
     if (push_down == PushDown::yes) {
       filter_->columns_ = named_columns(spec);
+      filter_->newest_ = newest_of(spec);
       flatten(0, stages);
     } else {
       stages.push_back(0);
@@ -108,7 +109,7 @@ class FilterPlanner {
         return gate_row(index);
       case FilterKind::family_regex:
       case FilterKind::qualifier_regex:
-        return add_to(row_counted_ ? filter_->head_ : filter_->column_gate_, index);
+        return row_counted_ ? add_to(filter_->head_, index) : gate_column(index);
       case FilterKind::column_range:
         if (row_counted_) return add_to(filter_->head_, index);
         narrow_columns(n);
@@ -143,7 +144,7 @@ class FilterPlanner {
     TRY_VOID(add_to(filter_->row_gate_, index));
     const auto& regex = filter_->row_gate_.back().regex;
     if (!regex) return {};
-    KeyRange possible = regex->possible_rows();
+    KeyRange possible = regex->possible_range();
     plan_.rows.start = std::max(plan_.rows.start, possible.start);
     if (plan_.rows.end.empty() || (!possible.end.empty() && possible.end < plan_.rows.end))
       plan_.rows.end = std::move(possible.end);
@@ -151,17 +152,51 @@ class FilterPlanner {
     return {};
   }
 
+  // A regex that only a literal matches is a range; any other stays, within the range of what it
+  // may match.
+  Result<void> gate_column(uint32_t index) {
+    const FilterNode& n = nodes_[index];
+    const std::optional<std::string> literal = literal_of(n.text);
+    if (n.kind == FilterKind::family_regex) {
+      if (!literal) return add_to(filter_->column_gate_, index);
+      narrow_family(*literal);
+      return {};
+    }
+    if (literal) {
+      narrow_qualifiers(*literal, *literal + '\0');
+      return {};
+    }
+    TRY_VOID(add_to(filter_->column_gate_, index));
+    KeyRange possible = filter_->column_gate_.back().regex->possible_range();
+    if (possible.start.empty() && possible.end.empty()) return {};
+    narrow_qualifiers(possible.start,
+                      possible.end.empty() ? std::nullopt : std::optional(possible.end));
+    return {};
+  }
+
   void narrow_columns(const FilterNode& n) {
+    narrow_family(n.family);
+    std::optional<std::string> end;
+    if (n.has_end) end = n.end_closed ? n.end_text + '\0' : n.end_text;
+    narrow_qualifiers(lower_bound(n), std::move(end));
+  }
+
+  void narrow_family(const std::string& family) {
     CompiledFilter& f = *filter_;
-    if (f.has_range_ && f.range_family_ != n.family) plan_.nothing = true;
+    if (f.in_one_family_ && f.range_family_ != family) plan_.nothing = true;
     // No family has such a name, and its encoded order would differ from the name's.
-    if (n.family.find('\0') != std::string::npos) plan_.nothing = true;
+    if (family.find('\0') != std::string::npos) plan_.nothing = true;
+    f.has_range_ = f.in_one_family_ = true;
+    f.range_family_ = family;
+  }
+
+  // `end`: exclusive; empty: none.
+  void narrow_qualifiers(std::string start, std::optional<std::string> end) {
+    CompiledFilter& f = *filter_;
     f.has_range_ = true;
-    f.range_family_ = n.family;
-    f.range_start_ = std::max(f.range_start_, lower_bound(n));
-    if (n.has_end) {
-      std::string end = n.end_closed ? n.end_text + '\0' : n.end_text;
-      f.range_end_ = f.has_range_end_ ? std::min(f.range_end_, end) : std::move(end);
+    f.range_start_ = std::max(f.range_start_, std::move(start));
+    if (end) {
+      f.range_end_ = f.has_range_end_ ? std::min(f.range_end_, *end) : *std::move(end);
       f.has_range_end_ = true;
     }
     if (f.has_range_end_ && f.range_start_ >= f.range_end_) plan_.nothing = true;

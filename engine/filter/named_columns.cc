@@ -14,14 +14,23 @@ bool is_literal(char c) {
          kPlain.find(c) != std::string_view::npos;
 }
 
+// It means itself after a backslash; letters and digits do not.
+bool is_escapable(char c) {
+  constexpr std::string_view kSpecial = ".+*?()[]{}|^$\\/-_:";
+  return kSpecial.find(c) != std::string_view::npos;
+}
+
 // The names that the expression matches, if it consists of words separated by `|`.
 std::optional<Names> words_of(const std::string& regex) {
   Names words(1);
-  for (const char c : regex) {
+  for (size_t i = 0; i < regex.size(); ++i) {
+    const char c = regex[i];
     if (c == '|') {
       words.emplace_back();
     } else if (is_literal(c)) {
       words.back().push_back(c);
+    } else if (c == '\\' && i + 1 < regex.size() && is_escapable(regex[i + 1])) {
+      words.back().push_back(regex[++i]);
     } else {
       return std::nullopt;
     }
@@ -122,9 +131,62 @@ class Namer {
 
 }  // namespace
 
+std::optional<std::string> literal_of(const std::string& regex) {
+  auto words = words_of(regex);
+  if (!words || words->size() != 1) return std::nullopt;
+  return std::move(words->front());
+}
+
 void normalize(NamedColumns& columns) {
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+}
+
+std::optional<NewestOf> newest_of(const FilterSpec& spec) {
+  NewestOf found;
+  std::optional<std::string> family;
+  std::optional<std::string> qualifier;
+  size_t at = 0;
+  const auto stage = [&]() -> bool {
+    const FilterNode& n = spec.nodes[at++];
+    if (n.kind == FilterKind::cells_per_column) {
+      if (found.versions != 0 || n.start < 1 || n.start > UINT32_MAX) return false;
+      found.versions = static_cast<uint32_t>(n.start);
+      return true;
+    }
+    if (n.kind == FilterKind::family_regex || n.kind == FilterKind::qualifier_regex) {
+      std::optional<std::string>& name = n.kind == FilterKind::family_regex ? family : qualifier;
+      if (name) return false;
+      name = literal_of(n.text);
+      return name.has_value();
+    }
+    const size_t branches = n.kind == FilterKind::interleave ? n.child_count : 1;
+    if (!found.columns.empty() || branches > kMostNamedColumns) return false;
+    if (n.kind != FilterKind::interleave) --at;
+    for (size_t i = 0; i < branches; ++i) {
+      const FilterNode& branch = spec.nodes[at++];
+      if (branch.kind != FilterKind::column_range) return false;
+      auto column = column_of(branch);
+      if (!column) return false;
+      found.columns.push_back(*std::move(column));
+    }
+    return true;
+  };
+  if (spec.empty()) return std::nullopt;
+  const bool chain = spec.nodes.front().kind == FilterKind::chain;
+  const size_t stages = chain ? spec.nodes.front().child_count : 1;
+  if (chain) ++at;
+  for (size_t i = 0; i < stages; ++i) {
+    if (!stage()) return std::nullopt;
+  }
+  if (family.has_value() != qualifier.has_value()) return std::nullopt;
+  if (family && !found.columns.empty()) return std::nullopt;
+  if (family) found.columns.push_back({*std::move(family), *std::move(qualifier)});
+  const size_t branches = found.columns.size();
+  normalize(found.columns);
+  // A column that is named twice is passed twice.
+  if (found.columns.empty() || found.columns.size() != branches) return std::nullopt;
+  return found;
 }
 
 std::optional<NamedColumns> named_columns(const FilterSpec& spec) {

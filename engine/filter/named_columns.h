@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,23 @@ inline constexpr size_t kMostNamedColumns = 16;
 
 // The only columns of which the filter passes cells, whatever the others hold; empty if it does not
 // name them or names more than kMostNamedColumns. Named are: a column range of one column; a family
-// and a qualifier as regular expressions without special characters except `|`; all branches of an
-// interleave or a condition that name theirs. Stages after a count over the row, or after a branch
-// without names, name nothing.
+// and a qualifier as regular expressions of literals separated by `|` (literal_of()); all branches
+// of an interleave or a condition that name theirs. Stages after a count over the row, or after a
+// branch without names, name nothing.
 std::optional<NamedColumns> named_columns(const FilterSpec& spec);
+
+// The only text that the regular expression matches, if it has no special characters; those after a
+// backslash are none.
+std::optional<std::string> literal_of(const std::string& regex);
+
+// A read of the newest `versions` of each of these columns and of nothing else.
+struct NewestOf {
+  NamedColumns columns;
+  uint32_t versions = 0;  // 0: all
+};
+// The filter in this form, if it passes exactly these cells, unchanged: column ranges of one column
+// each, or a family and a qualifier as literals, and a count per column or none.
+std::optional<NewestOf> newest_of(const FilterSpec& spec);
 
 // Sorts and removes duplicates.
 void normalize(NamedColumns& columns);

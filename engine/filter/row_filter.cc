@@ -30,8 +30,12 @@ ColumnVerdict RowFilter::begin_column(Bytes family, Bytes qualifier) {
   const CompiledFilter& f = *filter_;
   if (over_) return ColumnVerdict::skip_row;
   if (f.has_range()) {
-    if (family < f.range_family()) return ColumnVerdict::skip_to_family;
-    if (family > f.range_family() || !f.in_range_end(qualifier)) return ColumnVerdict::skip_row;
+    if (f.in_one_family()) {
+      if (family < f.range_family()) return ColumnVerdict::skip_to_family;
+      if (family > f.range_family() || !f.in_range_end(qualifier)) return ColumnVerdict::skip_row;
+    } else if (!f.in_range_end(qualifier)) {
+      return ColumnVerdict::skip_family;
+    }
     if (qualifier < f.range_start()) return ColumnVerdict::skip_to_start;
   }
   if (!f.has_column_gate()) return ColumnVerdict::take;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,24 @@ Async<Result<void>> merge_away(Tablet& tablet) {
   co_return co_await compact_runs_from(tablet, UINT64_MAX, ReclaimState::of(tablet).place);
 }
 
+MergeRecord removal_of(const Tablet& tablet, const std::vector<Ref<TabletTable>>& tables) {
+  MergeRecord record;
+  record.tablet = tablet.id();
+  record.table = tablet.schema().id;
+  record.reason = MergeReason::removal;
+  record.ended_us = tablet.shard().runtime.clock.now_us();
+  record.tables_in = tables.size();
+  std::set<uint64_t> runs;
+  for (const Ref<TabletTable>& table : tables) {
+    runs.insert(table->meta().run);
+    record.bytes_in += table->slice().bytes();
+    record.left_cells += table->meta().entries;
+  }
+  record.runs = runs.size();
+  record.left_bytes = record.bytes_in;
+  return record;
+}
+
 // Removes them in one edit; false: there were none.
 Async<Result<bool>> take_away_dead(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock();
@@ -58,7 +77,12 @@ Async<Result<bool>> take_away_dead(Tablet& tablet) {
   TabletState state = tablet.state();
   CO_TRY(const uint64_t version, co_await installation.commit(state, inputs));
   tablet.compacted(inputs, {}, std::move(state), version);
-  tablet.shard().reclaim.edit_us += timers.now_us() - began_us;
+  const int64_t took_us = timers.now_us() - began_us;
+  tablet.shard().reclaim.edit_us += took_us;
+  MergeRecord record = removal_of(tablet, inputs);
+  record.took_us = took_us;
+  tablet.departed(record);
+  tablet.shard().merges.add(record);
   co_return true;
 }
 

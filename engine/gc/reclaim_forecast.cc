@@ -62,6 +62,21 @@ double stored_per_byte(const Tablet& tablet) {
   return raw > stored ? stored / raw : 1;
 }
 
+// About the entries within the tablet's rows.
+double entries_of(const Tablet& tablet) {
+  double entries = 0;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      const TableMeta& meta = table->meta();
+      const double part = meta.file_bytes == 0 ? 0
+                                               : static_cast<double>(table->slice().bytes()) /
+                                                     static_cast<double>(meta.file_bytes);
+      entries += static_cast<double>(meta.entries) * std::min(part, 1.0);
+    }
+  }
+  return entries;
+}
+
 }  // namespace
 
 ReclaimState& ReclaimState::of(Tablet& tablet) {
@@ -106,6 +121,7 @@ void ReclaimForecast::look(Tablet& tablet, int64_t now_us) {
   unknown_ = 0;
   const ReclaimEstimate view = reclaim_estimate(tablet);
   bytes_ = static_cast<double>(view.bytes);
+  entries_ = entries_of(tablet);
   unflushed_ = unflushed_bytes(tablet);
   std::vector<DeathSpan> deaths;
   std::vector<DeathSpan> hidden;
@@ -149,6 +165,19 @@ int64_t ReclaimForecast::slack_due_us(Tablet& tablet) {
   return out_us == kNeverUs ? kNeverUs : out_us - reclaim_lead_us(tablet);
 }
 
+// On disk; `dead` is dead at `now_us`.
+DeathForecast ReclaimForecast::dying(double dead, int64_t now_us) const {
+  DeathForecast dying;
+  if (bytes_ <= 0) return dying;
+  for (size_t i = 0; i < kDeathHorizonsUs.size(); ++i) {
+    const int64_t at_us = add_saturating(now_us, kDeathHorizonsUs[i]);
+    const double dies = std::max(0.0, clamped_dead(deaths_, bytes_, at_us) - dead);
+    dying.bytes[i] = static_cast<uint64_t>(dies);
+    dying.cells[i] = static_cast<uint64_t>(dies / bytes_ * entries_);
+  }
+  return dying;
+}
+
 ReclaimFigures ReclaimForecast::figures(Tablet& tablet) {
   fresh(tablet);
   unflushed_ = unflushed_bytes(tablet);
@@ -173,6 +202,7 @@ ReclaimFigures ReclaimForecast::figures(Tablet& tablet) {
     for (const auto& table : run.tables) figures.damaged_tables += table->is_damaged() ? 1 : 0;
   }
   if (is_over(tablet, now_us)) figures.over_slack_us = std::min(slack_out_us_, now_us);
+  figures.dying = dying(dead, now_us);
   add_memory_deaths(tablet, stored_per_byte(tablet), figures);
   return figures;
 }

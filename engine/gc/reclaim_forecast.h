@@ -44,6 +44,7 @@ class ReclaimForecast {
   ReclaimForecast& fresh(Tablet& tablet);
   void look(Tablet& tablet, int64_t now_us);
   bool is_over(Tablet& tablet, int64_t at_us) const;
+  DeathForecast dying(double dead, int64_t now_us) const;
   int64_t find_slack_out_us(Tablet& tablet, int64_t now_us) const;
 
   bool made_ = false;
@@ -53,6 +54,7 @@ class ReclaimForecast {
   DeathCurve deaths_;
   DeathCurve hidden_;
   double bytes_ = 0;
+  double entries_ = 0;
   double unflushed_ = 0;
   double unknown_ = 0;
   int64_t file_due_us_ = INT64_MAX;

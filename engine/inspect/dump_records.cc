@@ -2,9 +2,9 @@
 
 #include "engine/inspect/describe_state.h"
 #include "engine/model/mutation.h"
-#include "engine/store/local_log.h"
-#include "engine/store/manifest_entries.h"
-#include "engine/store/record_file.h"
+#include "engine/store/file/record_file.h"
+#include "engine/store/log/local_log.h"
+#include "engine/store/manifest/manifest_entries.h"
 #include "io/base/coding.h"
 
 namespace cellar::engine {

@@ -6,11 +6,11 @@
 #include "engine/inspect/dump_records.h"
 #include "engine/inspect/dump_table.h"
 #include "engine/sstable/format.h"
-#include "engine/store/blob_files.h"
-#include "engine/store/format_file.h"
-#include "engine/store/log_files.h"
-#include "engine/store/manifest_file.h"
-#include "engine/store/record_file.h"
+#include "engine/store/blob/blob_files.h"
+#include "engine/store/file/record_file.h"
+#include "engine/store/local/format_file.h"
+#include "engine/store/log/log_files.h"
+#include "engine/store/manifest/manifest_file.h"
 #include "io/disk/path.h"
 
 namespace cellar::engine {

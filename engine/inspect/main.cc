@@ -15,6 +15,9 @@
 #include "engine/inspect/inspect_file.h"
 #include "engine/inspect/summary.h"
 #include "engine/inspect/verify_directory.h"
+#include "engine/repair/repair.h"
+#include "engine/store/local/format_file.h"
+#include "io/disk/backend.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/pool_fs.h"
 #include "io/loop/shard_loop.h"
@@ -29,8 +32,9 @@ constexpr int kExitWhole = 0;
 constexpr int kExitDamaged = 1;  // damage was found, or a file could not be read completely
 constexpr int kExitUsage = 2;    // also: no such file, or not one of Cellar's
 constexpr int kExitLost = 3;     // the output could not be written
+constexpr int kExitNothing = 4;  // repair: the new directory is not complete
 
-enum class Command : uint8_t { dump, verify, summary };
+enum class Command : uint8_t { dump, verify, summary, repair };
 
 struct Arguments {
   Command command = Command::dump;
@@ -44,8 +48,9 @@ struct Arguments {
 constexpr auto kAbout =
     "Prints and verifies the files of a Cellar data directory: tables (blob/*.sst), log segments\n"
     "(log/*.seg), manifests (manifest/*.manifest) and their pointer (manifest/CURRENT), FORMAT;\n"
-    "files of backups; and what `cellar export` writes (*.cellar). Only reads. engine/FORMATS.md\n"
-    "describes the bytes.";
+    "files of backups; and what `cellar export` writes (*.cellar). Only reads; repair writes a "
+    "new\n"
+    "directory. engine/FORMATS.md describes the bytes.";
 constexpr auto kDumpAbout =
     "Print a file, every part labelled. Checksums are verified on the way; damage is told where it "
     "is\nmet. A manifest and a backup are told in words: schemas, rules, tablets, files; with "
@@ -64,6 +69,28 @@ constexpr auto kVerifyAbout =
     "then that the manifest's tables are there and of their size,\n"
     "that logs have no gap, and that the tablets of each table cover its rows. Files that no "
     "tablet\nnames are told as notes and are no damage.";
+constexpr auto kRepairAbout =
+    "Rebuild a data directory whose node does not start: copy what is intact of SOURCE into "
+    "NEW_DIR,\n"
+    "which is made, or is empty. SOURCE is only read; while a node has it open it is refused. A "
+    "damaged\n"
+    "block, file or part of a log is left out, and told with its rows or times. A whole manifest "
+    "decides\n"
+    "what is live. Without one every table on disk and every log goes in, so rows that were dead "
+    "may be\n"
+    "in NEW_DIR, and a table whose definition is lost gets a made-up name and no rule. NEW_DIR "
+    "needs as\n"
+    "much room as SOURCE, without a manifest up to twice as much. A repair that fails or is killed "
+    "leaves\n"
+    "a NEW_DIR that no node opens: remove it. Then: cellar-inspect verify NEW_DIR, and cellard "
+    "--data-dir\n"
+    "NEW_DIR.";
+constexpr auto kRepairExits =
+    "Exit status: 0 nothing is lost; 1 recovered, but something is lost or may be dead; 2 usage, "
+    "SOURCE\n"
+    "is none of Cellar's or a node runs, NEW_DIR is not empty; 3 the output could not be written; "
+    "4\n"
+    "nothing could be recovered, or NEW_DIR could not be completed.";
 constexpr auto kExits =
     "Exit status: 0 whole; 1 damage was found (each finding is a line that begins with PROBLEM, "
     "or\n"
@@ -71,22 +98,28 @@ constexpr auto kExits =
     "node "
     "runs; 3 "
     "the\n"
-    "output could not be written.\n\n"
+    "output could not be written. Of repair: 0 nothing is lost; 1 recovered in part; 2 as above, "
+    "or "
+    "NEW_DIR\n"
+    "is not empty; 4 nothing could be recovered, or NEW_DIR could not be completed.\n\n"
     "Examples:\n"
     "  cellar-inspect dump --entries blob/000000000400001a.sst\n"
     "  cellar-inspect dump --row user7 --table events log/*.seg\n"
     "  cellar-inspect summary --json /var/lib/cellar\n"
     "  cellar-inspect verify /var/lib/cellar\n"
-    "  cellar-inspect verify --json packages.cellar";
+    "  cellar-inspect verify --json packages.cellar\n"
+    "  cellar-inspect repair /var/lib/cellar /var/lib/cellar.new";
 
-// The lock of a data directory that is verified: no node has it open, and none can open it. Does
-// not change the file. The writes of a killed node hold the lock until they have landed, so a lock
-// that is held is tried again for up to FileSystem::kLockRetryMs.
+constexpr std::string_view kOrABackup = ", or verify a backup: cellar backup verify";
+
+// The lock of a data directory that is verified or repaired: no node has it open, and none can open
+// it. Does not change the file. The writes of a killed node hold the lock until they have landed,
+// so a lock that is held is tried again for up to FileSystem::kLockRetryMs.
 class DirectoryLock {
  public:
-  // FAILED_PRECONDITION: a node has it open.
+  // FAILED_PRECONDITION with the advice: a node has it open.
   static cellar::Result<DirectoryLock> take(const std::filesystem::path& directory,
-                                            cellar::ShardLoop& loop) {
+                                            cellar::ShardLoop& loop, std::string_view advice) {
     const std::filesystem::path path = directory / "LOCK";
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0 && errno == ENOENT) return DirectoryLock(-1);
@@ -104,9 +137,7 @@ class DirectoryLock {
     std::string pid;
     std::ifstream(path) >> pid;
     return cellar::fail(cellar::Errc::failed_precondition,
-                        "a node has it open (process {}); stop it, or verify a backup: cellar "
-                        "backup verify",
-                        pid);
+                        "a node has it open (process {}); stop it{}", pid, advice);
   }
   DirectoryLock(DirectoryLock&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -161,15 +192,72 @@ class Inspection {
         return summarize(path);
       case Command::verify:
         return directory ? verify_directory(path) : verify_file(path);
+      case Command::repair:
+        return refuse("repair takes two directories");
       case Command::dump:
         if (directory) return refuse("is a directory; summary and verify take one");
         return dump_file(path);
     }
     return {};
   }
+  // Repairs the first path into the second one.
+  cellar::Result<cellar::engine::RepairReport> repair() {
+    const std::filesystem::path source = arguments_.paths[0];
+    const std::filesystem::path target = arguments_.paths[1];
+    if (!std::filesystem::is_directory(source)) return refuse_path("is no directory");
+    TRY_VOID(check_target(source, target));
+    TRY(const DirectoryLock lock, DirectoryLock::take(source, loop_, ""));
+    TRY(auto from, cellar::PoolFs::create(loop_, source.string(), pool_));
+    TRY_VOID(cellar::block_on(loop_, cellar::engine::check_source(*from)));
+    TRY_VOID(cellar::make_root_directory(target.string()));
+    TRY(auto to, cellar::PoolFs::create(loop_, target.string(), pool_));
+    TRY(const auto held, cellar::block_on(loop_, to->lock("LOCK")));
+    cellar::engine::RepairOptions options{.id = cellar::engine::new_directory_id(),
+                                          .progress = Progress(loop_.timers())};
+    return cellar::block_on(
+        loop_, cellar::engine::repair_directory(*from, *to, loop_.timers(), loop_.executor(),
+                                                std::move(options)));
+  }
   void stop() { pool_.stop(); }
 
  private:
+  // Tells on the error output where a long repair is, now and then.
+  class Progress {
+   public:
+    static constexpr int64_t kEveryUs = 5'000'000;
+    explicit Progress(cellar::Timers& timers) : timers_(&timers), told_us_(timers.now_us()) {}
+    void operator()(const std::string& sentence) {
+      if (timers_->now_us() < told_us_ + kEveryUs) return;
+      told_us_ = timers_->now_us();
+      std::cerr << "cellar-inspect: " << sentence << "\n";
+    }
+
+   private:
+    cellar::Timers* timers_;
+    int64_t told_us_;
+  };
+
+  static std::unexpected<cellar::Error> refuse_path(std::string why) {
+    return std::unexpected(cellar::Error(cellar::Errc::invalid_argument, std::move(why)));
+  }
+
+  static cellar::Result<void> check_target(const std::filesystem::path& source,
+                                           const std::filesystem::path& target) {
+    std::error_code failed;
+    if (std::filesystem::exists(target, failed) &&
+        (!std::filesystem::is_directory(target) || !std::filesystem::is_empty(target, failed))) {
+      return refuse_path(fmt::format("{} is not an empty directory", target.string()));
+    }
+    const auto outer = std::filesystem::weakly_canonical(source);
+    for (auto at = std::filesystem::weakly_canonical(target);; at = at.parent_path()) {
+      if (at == outer) {
+        return refuse_path(
+            fmt::format("{} is in it; the source is not written to", target.string()));
+      }
+      if (at == at.parent_path()) return {};
+    }
+  }
+
   static cellar::Result<void> refuse(const char* why) {
     return cellar::fail(cellar::Errc::invalid_argument, "{}", why);
   }
@@ -181,7 +269,7 @@ class Inspection {
   }
 
   cellar::Result<void> verify_directory(const std::string& path) {
-    TRY(const DirectoryLock lock, DirectoryLock::take(path, loop_));
+    TRY(const DirectoryLock lock, DirectoryLock::take(path, loop_, kOrABackup));
     const size_t before = dump_.problems();
     TRY(auto fs, cellar::PoolFs::create(loop_, path, pool_));
     TRY(const auto files, cellar::block_on(loop_, cellar::engine::verify_directory(*fs, dump_)));
@@ -261,6 +349,30 @@ int run(const Arguments& arguments) {
   return dump->problems() > 0 ? kExitDamaged : exit;
 }
 
+int run_repair(const Arguments& arguments) {
+  const auto silent = cellar::engine::make_dump(cellar::engine::DumpForm::problems_only, std::cout);
+  Inspection inspection(arguments, *silent);
+  const auto report = inspection.repair();
+  inspection.stop();
+  if (!report) {
+    const cellar::Errc code = report.error().code;
+    std::cerr << "cellar-inspect: " << arguments.paths[0] << ": " << report.error().to_string()
+              << "\n";
+    const bool refused =
+        code == cellar::Errc::invalid_argument || code == cellar::Errc::failed_precondition;
+    return refused ? kExitUsage : kExitNothing;
+  }
+  print_repair(*report, arguments.json, std::cout);
+  if (report->nothing()) return kExitNothing;
+  if (!arguments.json) {
+    std::cout << fmt::format(
+        "{} is a data directory now; next: cellar-inspect verify {}, then "
+        "cellard --data-dir {}\n",
+        arguments.paths[1], arguments.paths[1], arguments.paths[1]);
+  }
+  return report->complete() ? kExitWhole : kExitDamaged;
+}
+
 constexpr int kParsed = -1;
 
 // Otherwise the exit code: 0 after --help.
@@ -287,6 +399,13 @@ int inspect(int argc, char** argv) {
   verify->add_option("DIR|FILE", arguments.paths, "Data directories and files")->required();
   dump->add_flag("--entries", arguments.entries,
                  "Every entry of every block and record, with its bytes");
+  CLI::App* repair = app.add_subcommand("repair", kRepairAbout);
+  std::string source;
+  std::string target;
+  repair->add_option("SOURCE", source, "The damaged data directory")->required();
+  repair->add_option("NEW_DIR", target, "The directory to make")->required();
+  repair->add_flag("--json", arguments.json, "One JSON object");
+  repair->footer(kRepairExits);
   for (CLI::App* command : {dump, summary, verify}) {
     command->footer(kExits);
     command->add_flag("--json", arguments.json,
@@ -298,6 +417,11 @@ int inspect(int argc, char** argv) {
   if (code != kParsed) return code == 0 ? kExitWhole : kExitUsage;
   if (verify->parsed()) arguments.command = Command::verify;
   if (summary->parsed()) arguments.command = Command::summary;
+  if (repair->parsed()) {
+    arguments.command = Command::repair;
+    arguments.paths = {source, target};
+    return run_repair(arguments);
+  }
   return run(arguments);
 }
 

@@ -10,10 +10,10 @@
 #include "engine/manifest/states.h"
 #include "engine/manifest/table_item.h"
 #include "engine/manifest/table_state.h"
-#include "engine/store/blob_files.h"
-#include "engine/store/format_file.h"
-#include "engine/store/log_files.h"
-#include "engine/store/manifest_file.h"
+#include "engine/store/blob/blob_files.h"
+#include "engine/store/local/format_file.h"
+#include "engine/store/log/log_files.h"
+#include "engine/store/manifest/manifest_file.h"
 #include "io/base/time_text.h"
 
 namespace cellar::engine {

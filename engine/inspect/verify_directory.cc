@@ -13,11 +13,11 @@
 #include "engine/manifest/table_state.h"
 #include "engine/model/key.h"
 #include "engine/model/schema.h"
-#include "engine/store/blob_files.h"
-#include "engine/store/format_file.h"
-#include "engine/store/log_files.h"
-#include "engine/store/manifest_file.h"
-#include "engine/store/record_file.h"
+#include "engine/store/blob/blob_files.h"
+#include "engine/store/file/record_file.h"
+#include "engine/store/local/format_file.h"
+#include "engine/store/log/log_files.h"
+#include "engine/store/manifest/manifest_file.h"
 
 namespace cellar::engine {
 namespace {

@@ -80,6 +80,33 @@ Step MergingIterator::advance_to(Bytes key) {
   return finish();
 }
 
+bool MergingIterator::any_before(Bytes key, Which which) const {
+  if (only_ != nullptr) return key_ < key && which(heap_[0].source);
+  return std::any_of(heap_.begin(), heap_.end(),
+                     [&](const Node& node) { return node.key < key && which(node.source); });
+}
+
+Step MergingIterator::advance_some_to(Bytes key, Which which) {
+  DCHECK(!turned_);
+  if (only_ != nullptr) heap_[0] = {key_head(key_), key_, heap_[0].source};
+  only_ = nullptr;
+  scratch_.clear();
+  size_t kept = 0;
+  for (const Node& node : heap_) {
+    if (node.key < key && which(node.source)) {
+      scratch_.push_back(node.source);
+    } else {
+      heap_[kept++] = node;
+    }
+  }
+  heap_.resize(kept);
+  for (size_t i = kept / 2; i > 0; --i) sift_down(i - 1);
+  for (const uint32_t source : scratch_) {
+    if (take(source, sources_[source]->seek(key)) == Step::failed) return Step::failed;
+  }
+  return finish();
+}
+
 Step MergingIterator::next_of_many() {
   DCHECK(!heap_.empty() && moving_.empty());
   if (turned_) return turn_forward();

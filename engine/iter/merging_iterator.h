@@ -18,6 +18,7 @@
 #pragma once
 
 #include <absl/container/inlined_vector.h>
+#include <absl/functional/function_ref.h>
 
 #include <memory>
 #include <string>
@@ -42,6 +43,13 @@ class MergingIterator final : public EntryIterator {
   // Like seek, for a key not before the current one: sources at or after it do not move, nor do
   // exhausted ones. `key` must outlive the move. REQUIRES: ready.
   Step advance_to(Bytes key);
+  // Some of the sources, by the order in which they were added.
+  using Which = absl::FunctionRef<bool(size_t source)>;
+  // Whether one of them is at an entry before `key`. REQUIRES: ready, not after seek_before.
+  bool any_before(Bytes key, Which which) const;
+  // Like advance_to, but of these sources only: the others stay, at entries that may be before
+  // `key`. REQUIRES: ready, not after seek_before.
+  Step advance_some_to(Bytes key, Which which);
   Step next() override {
     if (only_ == nullptr) return next_of_many();
     const Step step = only_->next();

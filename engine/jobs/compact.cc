@@ -70,14 +70,62 @@ bool counts_versions(const MergePlan& plan) {
   return DropPolicy(plan.schema, plan.tablet_gc_watermark, plan.facts).retention().any_counts();
 }
 
+// What a merge was for.
+struct MergePurpose {
+  MergeReason reason = MergeReason::runs;
+  std::optional<ReclaimPlace> reclaims;  // paced as reclaiming
+};
+
+struct MergeInputs {
+  std::vector<Ref<TabletTable>> tables;
+  uint64_t bytes = 0;
+  uint64_t file_bytes = 0;
+  uint64_t raw_bytes = 0;  // of keys and values, uncompressed, in these files
+  uint64_t entries = 0;
+};
+
+MergeInputs inputs_of(const Runs& runs) {
+  MergeInputs inputs;
+  for (const TabletRun& run : runs) {
+    inputs.tables.insert(inputs.tables.end(), run.tables.begin(), run.tables.end());
+    for (const Ref<TabletTable>& table : run.tables) {
+      inputs.bytes += table->slice().bytes();
+      inputs.file_bytes += table->meta().file_bytes;
+      inputs.raw_bytes += table->meta().key_bytes + table->meta().value_bytes;
+      inputs.entries += table->meta().entries;
+    }
+  }
+  return inputs;
+}
+
+MergeRecord record_of(const Tablet& tablet, MergeReason reason, const MergeInputs& inputs,
+                      const MergeStats& stats) {
+  MergeRecord record;
+  record.tablet = tablet.id();
+  record.table = tablet.schema().id;
+  record.reason = reason;
+  record.ended_us = tablet.shard().runtime.clock.now_us();
+  record.tables_in = inputs.tables.size();
+  record.bytes_in = inputs.bytes;
+  record.bytes_out = stats.bytes_out;
+  record.left_cells = stats.cells_left;
+  const double stored = inputs.raw_bytes == 0 ? 0
+                                              : static_cast<double>(inputs.file_bytes) /
+                                                    static_cast<double>(inputs.raw_bytes);
+  record.left_bytes =
+      static_cast<uint64_t>(static_cast<double>(stats.bytes_left) * std::min(stored, 1.0));
+  return record;
+}
+
 // REQUIRES: the lock of the merge slot is held; `version` is the tablet's, so that only a flush may
 // change it meanwhile, by adding newer runs. Tables may be left out of a single run, because they
 // do not overlap; where versions count nothing is done then, because a range delete in one of the
 // other tables may decide which cells are dead. A merge that does not reclaim uses all the time
 // available.
 Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
-                               std::optional<ReclaimPlace> reclaims) {
+                               MergePurpose purpose) {
   ShardContext& shard = tablet.shard();
+  const int64_t began_us = shard.runtime.timers.now_us();
   const auto is_first = [&runs](const TabletRun& run) { return run.number == runs.front().number; };
   const auto first = std::find_if(version->runs.begin(), version->runs.end(), is_first);
   const auto newer_runs = static_cast<size_t>(first - version->runs.begin());
@@ -91,39 +139,39 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   plan.part_bytes = part_bytes_of_merge(shard, runs);
   const MergeFacts facts = plan.facts;
   const uint64_t schema_version = plan.schema.version;
-  std::vector<Ref<TabletTable>> inputs;
-  uint64_t bytes_in = 0;
-  for (const TabletRun& run : runs) {
-    inputs.insert(inputs.end(), run.tables.begin(), run.tables.end());
-    for (const Ref<TabletTable>& table : run.tables) {
-      bytes_in += table->slice().bytes();
-      plan.entries += table->meta().entries;
-    }
-  }
-  const bool whole = inputs.size() == tables_of(*version);
-  for (const Ref<TabletTable>& input : inputs) {
+  const MergeInputs inputs = inputs_of(runs);
+  plan.entries = inputs.entries;
+  const bool whole = inputs.tables.size() == tables_of(*version);
+  for (const Ref<TabletTable>& input : inputs.tables) {
     if (input->is_damaged()) co_return std::unexpected(*input->damage());
   }
   version = nullptr;  // its memtables may be flushed long before the merge ends
+  const auto& reclaims = purpose.reclaims;
   Pace pace(shard.runtime.timers,
-            reclaims ? reclaim_task(tablet, *reclaims, bytes_in) : PaceTask{});
+            reclaims ? reclaim_task(tablet, *reclaims, inputs.bytes) : PaceTask{});
   plan.pace = &pace;
   plan.background = &shard.background;
   MergeJob job(shard.files.blobs, shard.files.ids, std::move(plan));
   const MergeSlot::Running running(shard.merge_slot, tablet, job, reclaims ? &pace : nullptr,
-                                   blobs_of(inputs));
+                                   blobs_of(inputs.tables));
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
-  shard.merge_slot.speed().learn(pace.worked_us(), bytes_in);
+  shard.merge_slot.speed().learn(pace.worked_us(), inputs.bytes);
   shard.counters.compacted_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) {
     co_return fail(Errc::aborted, "a rule of tablet {} was changed meanwhile", tablet.id());
   }
   TabletState state = tablet.state();
-  CO_TRY(const uint64_t manifest_version, co_await installation.commit(state, inputs));
-  tablet.compacted(inputs, installation.tables(), std::move(state), manifest_version);
+  CO_TRY(const uint64_t manifest_version, co_await installation.commit(state, inputs.tables));
+  tablet.compacted(inputs.tables, installation.tables(), std::move(state), manifest_version);
   if (whole) tablet.orphans_merged_away(schema_version);
   ++shard.counters.compactions;
+  MergeRecord record = record_of(tablet, purpose.reason, inputs, job.stats());
+  record.took_us = shard.runtime.timers.now_us() - began_us;
+  record.runs = runs.size();
+  record.tables_out = installation.tables().size();
+  tablet.departed(record);
+  shard.merges.add(record);
   co_return Result<void>{};
 }
 
@@ -156,6 +204,15 @@ bool nothing_to_merge(const Tablet& tablet, const Version& version) {
   return is_merged(tablet.schema(), version) && !orphans;
 }
 
+// A merge saves the rows of such a table, which the next start could not open.
+bool has_damaged_tail(const Version& version) {
+  return std::ranges::any_of(version.runs, [](const TabletRun& run) {
+    return std::ranges::any_of(run.tables, [](const Ref<TabletTable>& table) {
+      return table->slice().table().tail_is_damaged();
+    });
+  });
+}
+
 }  // namespace
 
 Async<Result<bool>> compact_step(Tablet& tablet) {
@@ -168,7 +225,8 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   // The window counts from the oldest run, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
   Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
-  CO_TRY_VOID(co_await merge_runs(tablet, std::move(version), std::move(runs), std::nullopt));
+  MergePurpose purpose{MergeReason::runs, std::nullopt};
+  CO_TRY_VOID(co_await merge_runs(tablet, std::move(version), std::move(runs), purpose));
   co_return true;
 }
 
@@ -182,7 +240,8 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
   const size_t most = all - first % all;
   Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
-  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), std::nullopt);
+  MergePurpose purpose{MergeReason::request, std::nullopt};
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), purpose);
 }
 
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place) {
@@ -194,7 +253,8 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace plac
     for (const Ref<TabletTable>& table : run.tables) {
       if (table->blob() != blob) continue;
       Runs only{TabletRun{run.number, {table}}};
-      co_return co_await merge_runs(tablet, std::move(version), std::move(only), place);
+      MergePurpose purpose{MergeReason::dead_table, place};
+      co_return co_await merge_runs(tablet, std::move(version), std::move(only), purpose);
     }
   }
   co_return Result<void>{};
@@ -212,7 +272,8 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPl
   if (runs.size() == version->runs.size() && nothing_to_merge(tablet, *version)) {
     co_return Result<void>{};
   }
-  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), place);
+  MergePurpose purpose{MergeReason::dead_runs, place};
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), purpose);
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
@@ -220,12 +281,13 @@ Async<Result<void>> compact_fully(Tablet& tablet) {
   co_await tablet.rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
-  if (nothing_to_merge(tablet, *version) &&
+  if (nothing_to_merge(tablet, *version) && !has_damaged_tail(*version) &&
       (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {
     co_return Result<void>{};
   }
   Runs all = version->runs;
-  co_return co_await merge_runs(tablet, std::move(version), std::move(all), std::nullopt);
+  MergePurpose purpose{MergeReason::request, std::nullopt};
+  co_return co_await merge_runs(tablet, std::move(version), std::move(all), purpose);
 }
 
 }  // namespace cellar::engine

@@ -61,19 +61,19 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   co_return Result<void>{};
 }
 
-// Shared by the lanes of one flush_all().
+// Shared by the lanes of one flush_in_lanes().
 struct FlushLanes {
-  std::vector<Tablet*> left;
+  std::function<Async<Result<void>>(size_t)> one;
+  size_t count = 0;
+  size_t next = 0;
   Result<void> outcome;
   size_t running = 0;
   Event ended;
 };
 
 Async<void> flush_lane(FlushLanes& lanes) {
-  while (!lanes.left.empty() && !lanes.left.back()->shard().wal.is_stopped()) {
-    Tablet* tablet = lanes.left.back();
-    lanes.left.pop_back();
-    auto flushed = co_await flush_tablet(*tablet);
+  while (lanes.next < lanes.count) {
+    auto flushed = co_await lanes.one(lanes.next++);
     if (!flushed && lanes.outcome) lanes.outcome = std::move(flushed);
   }
   if (--lanes.running == 0) lanes.ended.set();
@@ -81,11 +81,15 @@ Async<void> flush_lane(FlushLanes& lanes) {
 
 }  // namespace
 
-Async<Result<void>> flush_all(std::vector<Tablet*> tablets) {
-  if (tablets.empty()) co_return Result<void>{};
-  const ShardExecutor executor = tablets.front()->shard().runtime.executor;
-  FlushLanes lanes{.left = std::move(tablets), .outcome = {}, .running = kFlushLanes, .ended = {}};
-  for (size_t i = 0; i < kFlushLanes; ++i) spawn(executor, flush_lane(lanes));
+Async<Result<void>> flush_in_lanes(ShardExecutor executor, size_t count,
+                                   std::function<Async<Result<void>>(size_t)> one) {
+  if (count == 0) co_return Result<void>{};
+  FlushLanes lanes{.one = std::move(one),
+                   .count = count,
+                   .outcome = {},
+                   .running = std::min(count, kFlushLanes),
+                   .ended = {}};
+  for (size_t left = lanes.running; left > 0; --left) spawn(executor, flush_lane(lanes));
   co_await lanes.ended.wait();
   co_return lanes.outcome;
 }

@@ -7,7 +7,7 @@
 // unknown, they stay on disk for the next start to decide, and the shard accepts no more writes.
 #pragma once
 
-#include <vector>
+#include <functional>
 
 #include "engine/tablet/tablet.h"
 #include "io/loop/async.h"
@@ -18,10 +18,11 @@ namespace cellar::engine {
 // wait. REQUIRES: the caller is inside tablet.gate().
 Async<Result<void>> flush_tablet(Tablet& tablet);
 
-// Flushes all tablets, kFlushLanes at a time, because the disk syncs several files in the time of
-// one. Continues after an error and returns the first; ends early if the shard accepts no more
-// writes. REQUIRES: as flush_tablet(), or the tablets are not in use. All belong to one shard.
-inline constexpr size_t kFlushLanes = 8;
-Async<Result<void>> flush_all(std::vector<Tablet*> tablets);
+// Runs the flushes one(0) to one(count - 1) of one shard, kFlushLanes at a time: the disk syncs
+// several files in the time of one, and flushes that end together share the sync of the directory
+// and the write to the manifest. Continues after an error and returns the first.
+inline constexpr size_t kFlushLanes = 16;
+Async<Result<void>> flush_in_lanes(ShardExecutor executor, size_t count,
+                                   std::function<Async<Result<void>>(size_t)> one);
 
 }  // namespace cellar::engine

@@ -17,6 +17,7 @@ Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<Tabl
   for (size_t i = 0; i < outputs.size(); ++i) {
     TableItem item;
     item.meta = outputs[i];
+    item.verified_us = shard.runtime.clock.expected_us();
     auto table = co_await open_table(shard.files, std::move(item), &work);
     if (!table) {
       for (; i < outputs.size(); ++i) shard.files.obsolete.remove(outputs[i].blob);

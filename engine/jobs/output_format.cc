@@ -16,11 +16,12 @@ bool are_large(const ShardContext& shard, const std::vector<TabletRun>& inputs) 
     for (const Ref<TabletTable>& table : run.tables) bytes += table->slice().bytes();
   }
   return bytes >= kLargeMemtables * shard.options.memtable_bytes &&
-         shard.files.open_tables.file_bytes() > shard.files.loader.cache().budget_bytes();
+         shard.files.open_tables.file_bytes() > shard.files.loader.cache().nominal_bytes();
 }
 
-// By a sample of the inputs' blocks.
-bool are_hot(const std::vector<TabletRun>& inputs) {
+// By a sample of the inputs' blocks. A cache that may be larger for the moment holds more of them
+// than the nominal one would; the difference does not count.
+bool are_hot(const BlockCache& cache, const std::vector<TabletRun>& inputs) {
   size_t blocks = 0;
   for (const TabletRun& run : inputs) {
     for (const Ref<TabletTable>& table : run.tables) {
@@ -38,7 +39,10 @@ bool are_hot(const std::vector<TabletRun>& inputs) {
       }
     }
   }
-  return cached * kHotDivisor >= std::max<size_t>(sampled, 1);
+  const double nominal =
+      static_cast<double>(cache.nominal_bytes()) / static_cast<double>(cache.budget_bytes());
+  return static_cast<double>(cached * kHotDivisor) * std::min(nominal, 1.0) >=
+         static_cast<double>(std::max<size_t>(sampled, 1));
 }
 
 }  // namespace
@@ -49,7 +53,8 @@ Compression compression_of_merge(Tablet& tablet, const MergeFacts& facts,
   const ShardContext& shard = tablet.shard();
   if (!facts.bottom || !may_use_zstd(options)) return options.compression;
   if (options.bottom_compression == BottomCompression::zstd) return Compression::zstd;
-  const bool pays = are_large(shard, inputs) && tablet.runs_behind() == 0 && !are_hot(inputs);
+  const bool pays = are_large(shard, inputs) && tablet.runs_behind() == 0 &&
+                    !are_hot(shard.files.loader.cache(), inputs);
   return pays ? Compression::zstd : options.compression;
 }
 
@@ -90,7 +95,7 @@ size_t part_bytes_of_merge(const ShardContext& shard, const std::vector<TabletRu
   const EngineOptions& options = shard.options;
   if (options.index_parts == IndexParts::never) return 0;
   if (options.index_parts == IndexParts::always) return options.index_part_bytes;
-  const uint64_t allowed = shard.files.loader.cache().budget_bytes() / kWholeShare;
+  const uint64_t allowed = shard.files.loader.cache().nominal_bytes() / kWholeShare;
   return charge_with_whole(shard, inputs) > allowed ? options.index_part_bytes : 0;
 }
 

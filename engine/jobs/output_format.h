@@ -7,9 +7,11 @@
 //
 // `bottom_compression` automatic selects it if all of this holds:
 //   large      the inputs have at least the bytes of kLargeMemtables memtables, because smaller
-//              output is soon merged again; and the shard's tables are larger than its block cache,
-//              because reads gain nothing from fewer bytes while all is cached.
-//   not hot    of a sample of the inputs' blocks, less than 1/kHotDivisor are cached.
+//              output is soon merged again; and the shard's tables are larger than its nominal
+//              block cache (BlockCache::nominal_bytes()), because reads gain nothing from fewer
+//              bytes while all is cached.
+//   not hot    of a sample of the inputs' blocks, less than 1/kHotDivisor are cached, or would be
+//              in the nominal block cache.
 //   on time    the tablet has no more runs than allowed: a merge that writers wait for uses the
 //              fastest compression, and a later one makes up for it.
 // `zstd` selects it for every merge at the bottom, `same` never. All of them apply only if
@@ -39,11 +41,11 @@ bool wants_other_compression(Tablet& tablet, const TabletRun& bottom);
 
 // Selects the tables that have their index and filters in parts (sstable/index_parts.h).
 //
-// While they are a small part of the cache's budget, all indexes and filters are completely in
-// memory: a read then finds its block by one search, and a table's filter in one cache line. Memory
-// of open tables beyond kWholeShare of the budget is taken from blocks, ultimately without bound:
-// 4.5 % of the stored bytes. A merge therefore writes parts, of which only those in use are in
-// memory, if a complete index would exceed that share. Flushes write complete ones, because they
+// While they are a small part of the cache's nominal budget, all indexes and filters are completely
+// in memory: a read then finds its block by one search, and a table's filter in one cache line.
+// Memory of open tables beyond kWholeShare of the budget is taken from blocks, ultimately without
+// bound: 4.5 % of the stored bytes. A merge therefore writes parts, of which only those in use are
+// in memory, if a complete index would exceed that share. Flushes write complete ones, because they
 // are small and soon merged.
 
 inline constexpr size_t kWholeShare = 4;  // one in this many

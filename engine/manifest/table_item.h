@@ -18,6 +18,8 @@ struct TableItem {
 
   TableMeta meta;
   KeyRange rows;  // both ends empty: the whole table
+  // Trusted time at which it was written or the last complete verification began; 0: unknown.
+  int64_t verified_us = 0;
   // Other tablets refer to the blob, or did since the node started. Not encoded.
   bool shared = false;
 };

@@ -77,7 +77,7 @@ class Memtable {
   const std::vector<RangeTombstone>& range_deletes() const { return ranges_; }
   // Releases the memory at the end, for a caller that frees it in slices. No other method may be
   // called afterwards.
-  std::vector<std::unique_ptr<char[]>> release() { return arena_.release(); }
+  std::vector<Arena::Block> release() { return arena_.release(); }
 
  private:
   // key size: u32, value size: u32, key, value; anywhere in the arena.

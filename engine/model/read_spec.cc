@@ -27,6 +27,13 @@ void RowSet::add(KeyRange range) {
   if (!range.empty()) ranges_.push_back(std::move(range));
 }
 
+void RowSet::set_single(Bytes row) {
+  ranges_.resize(1);
+  ranges_[0].start.assign(row);
+  ranges_[0].end.assign(row);
+  ranges_[0].end.push_back('\0');
+}
+
 void RowSet::normalize() {
   std::sort(ranges_.begin(), ranges_.end(),
             [](const KeyRange& a, const KeyRange& b) { return a.start < b.start; });

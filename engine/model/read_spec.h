@@ -35,6 +35,8 @@ class RowSet {
  public:
   static RowSet everything();
   void add(KeyRange range);  // any order, may overlap; call normalize() once after the last
+  // This row alone. Keeps its memory.
+  void set_single(Bytes row);
   void normalize();
   const std::vector<KeyRange>& ranges() const { return ranges_; }
   // The part inside [start, end).

@@ -57,9 +57,9 @@ Result<void> check_node(const RetentionRule& rule, size_t& next, size_t depth) {
 void describe_node(const RetentionRule& rule, size_t& next, bool inside, std::string& out) {
   const RuleNode& node = rule.nodes[next++];
   if (node.kind == Kind::max_versions) {
-    out += fmt::format("max_versions {}", node.value);
+    out += fmt::format("maxversions={}", node.value);
   } else if (node.kind == Kind::max_age) {
-    out += "max_age " + duration_text(node.value);
+    out += "maxage=" + duration_text(node.value);
   } else {
     const bool parentheses = inside && node.children > 1;
     if (parentheses) out += '(';

@@ -55,7 +55,7 @@ Result<void> validate_rule(const RetentionRule& rule);
 void put_rule(std::string& out, const RetentionRule& rule);
 RetentionRule read_rule(Reader& in);  // check in.ok(); the caller validates
 
-// "max_age 2d or (max_versions 3 and max_age 1h)", "keep everything": for messages and logs.
+// "maxage=2d or (maxversions=3 and maxage=1h)", "keep everything": for messages and logs.
 std::string describe_rule(const RetentionRule& rule);
 
 }  // namespace cellar

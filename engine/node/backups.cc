@@ -12,6 +12,7 @@
 #include "engine/sstable/table_slice.h"
 #include "engine/sstable/table_writer.h"
 #include "io/base/log.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 
@@ -41,6 +42,27 @@ Result<std::map<ManifestKey, ManifestEntry>> entries_of(
     }
   }
   return kept;
+}
+
+// How often a backup flushes what was being made, or was restored, while it began, and the pause
+// before it does so again.
+constexpr int kFlushAttempts = 20;
+constexpr int64_t kFlushPauseUs = 50'000;
+
+// A table that was not found when it was to be flushed must not exist: otherwise the manifest has
+// it without what is in its memtables.
+Result<void> check_unflushed(const std::map<ManifestKey, ManifestEntry>& manifest,
+                             const std::map<uint64_t, std::string>& unflushed) {
+  if (unflushed.empty()) return {};
+  TRY(const ManifestContents contents, decode_manifest(manifest));
+  for (const auto& [id, name] : unflushed) {
+    const auto table = contents.tables.find(TableId{id});
+    if (table == contents.tables.end() || table->second.drop) continue;
+    return fail(Errc::unavailable,
+                "table '{}' was made or restored while the backup began; take it again",
+                escape_bytes(name));
+  }
+  return {};
 }
 
 // The blobs that the entries name, with their approximate sizes in bytes.
@@ -180,6 +202,17 @@ Result<std::vector<const TableEntry*>> Backups::tables_named(
   return tables;
 }
 
+// Removes what it has flushed. One that does not exist is left: it was dropped meanwhile.
+Async<Result<void>> Backups::flush_each(std::map<uint64_t, std::string>& tables, bool must) {
+  const std::map<uint64_t, std::string> all = tables;
+  for (const auto& [id, name] : all) {
+    const Result<void> flushed = co_await calls_.flush(kHomeShard, name);
+    if (!flushed && (flushed.error().code != Errc::not_found || must)) co_return flushed;
+    if (flushed) tables.erase(id);
+  }
+  co_return Result<void>();
+}
+
 Async<Result<void>> Backups::take_held(BackupStore& store, const BackupRequest& request,
                                        BackupProgress& progress) {
   CO_TRY_VOID(check_backup_name(request.name));
@@ -190,27 +223,28 @@ Async<Result<void>> Backups::take_held(BackupStore& store, const BackupRequest& 
   progress.phase = "flushing";
   CO_TRY(const std::vector<const TableEntry*> named, tables_named(request.tables));
   std::set<uint64_t> ids;
-  std::vector<std::string> names;
+  std::map<uint64_t, std::string> unflushed;
   for (const TableEntry* entry : named) {
     ids.insert(entry->schema.id.value());
-    names.push_back(entry->schema.name);
-  }
-  for (const std::string& name : names) {
-    const Result<void> flushed = co_await calls_.flush(kHomeShard, name);
-    // Dropped meanwhile: then the manifest does not have it, or hides it.
-    if (!flushed && (flushed.error().code != Errc::not_found || !request.tables.empty())) {
-      co_return flushed;
-    }
+    unflushed[entry->schema.id.value()] = entry->schema.name;
   }
   BackupFile file;
   file.source = request.source;
   file.program = request.program;
-  (void)co_await clock_.catch_up();
-  CO_TRY(const NodeShards::Stamps stamps,
-         co_await shards_.stamps_of(TabletsByShard(shards_.count())));
-  file.trusted_us = static_cast<int64_t>(stamps.last.value() / 1000);  // of the latest clock
-  file.wall_us = shards_.home().runtime.clock.machine().wall_us();
-  CO_TRY(const auto manifest, co_await manifest_.load());
+  std::map<ManifestKey, ManifestEntry> manifest;
+  for (int attempt = 1;; ++attempt) {
+    CO_TRY_VOID(co_await flush_each(unflushed, !request.tables.empty()));
+    (void)co_await clock_.catch_up();
+    CO_TRY(const NodeShards::Stamps stamps,
+           co_await shards_.stamps_of(TabletsByShard(shards_.count())));
+    file.trusted_us = static_cast<int64_t>(stamps.last.value() / 1000);  // of the latest clock
+    file.wall_us = shards_.home().runtime.clock.machine().wall_us();
+    CO_TRY(manifest, co_await manifest_.load());
+    const Result<void> complete = check_unflushed(manifest, unflushed);
+    if (complete) break;
+    if (attempt == kFlushAttempts) co_return complete;
+    co_await sleep_us(shards_.home().runtime.timers, kFlushPauseUs);
+  }
   CO_TRY(file.entries, entries_of(manifest, ids));
   CO_TRY(const auto sizes, blobs_of(file.entries));
   std::vector<BlobId> blobs;

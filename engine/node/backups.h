@@ -2,6 +2,7 @@
 // shard 0. Its lock is taken before the turn of reshapes and the catalog's lock.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class Backups {
  private:
   Async<Result<void>> take_held(BackupStore& store, const BackupRequest& request,
                                 BackupProgress& progress);
+  Async<Result<void>> flush_each(std::map<uint64_t, std::string>& tables, bool must);
   Async<Result<void>> hold_blobs(std::optional<std::vector<BlobId>> only);
   Async<Result<void>> release_blobs();
   Result<std::vector<const TableEntry*>> tables_named(const std::vector<std::string>& names) const;

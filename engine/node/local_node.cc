@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/store/local_manifest_store.h"
+#include "engine/store/manifest/local_manifest_store.h"
 #include "engine/store/out_of_space.h"
 #include "io/base/log.h"
 

@@ -13,20 +13,21 @@ namespace cellar::engine {
 // Attempts of a call that finds a tablet split, merged or moved; each uses the current map.
 constexpr int kMapAttempts = 8;
 
-Async<Result<void>> TabletCalls::each_tablet(ShardId from, std::string name, Work work) {
+Async<Result<void>> TabletCalls::each_shard(ShardId from, std::string name, Work work) {
   Result<void> done;
   for (int attempt = 0; attempt < kMapAttempts; ++attempt) {
     const TableEntry* entry = shards_.part(from).tables.find(Bytes(name));
     if (entry == nullptr) {
       co_return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
     }
-    const std::vector<TabletDescriptor> tablets = entry->tablets;  // the map may change meanwhile
+    const TabletsByShard tablets = shards_.tablets_of(*entry);  // the map may change meanwhile
     done = {};
-    for (const TabletDescriptor& tablet : tablets) {
-      auto there = [this, &work, shard = tablet.shard, id = tablet.id] {
-        return work(shards_.engine(shard), id);
+    for (uint32_t i = 0; i < shards_.count(); ++i) {
+      if (tablets[i].empty()) continue;
+      auto there = [this, &work, shard = ShardId{i}, ids = tablets[i]]() mutable {
+        return work(shards_.engine(shard), std::move(ids));
       };
-      done = co_await shards_.mailbox(from).call_on(tablet.shard, std::move(there));
+      done = co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there));
       if (!done) break;
     }
     if (done || done.error().code != Errc::aborted) break;
@@ -35,13 +36,18 @@ Async<Result<void>> TabletCalls::each_tablet(ShardId from, std::string name, Wor
 }
 
 Async<Result<void>> TabletCalls::flush(ShardId from, std::string name) {
-  Work work = [](ShardEngine& engine, TabletId id) { return engine.flush(id); };
-  co_return co_await each_tablet(from, std::move(name), std::move(work));
+  Work work = [](ShardEngine& engine, std::vector<TabletId> ids) {
+    return engine.flush_each(std::move(ids));
+  };
+  co_return co_await each_shard(from, std::move(name), std::move(work));
 }
 
 Async<Result<void>> TabletCalls::compact(ShardId from, std::string name) {
-  Work work = [](ShardEngine& engine, TabletId id) { return engine.compact(id); };
-  co_return co_await each_tablet(from, std::move(name), std::move(work));
+  Work work = [](ShardEngine& engine, std::vector<TabletId> ids) -> Async<Result<void>> {
+    for (const TabletId id : ids) CO_TRY_VOID(co_await engine.compact(id));
+    co_return Result<void>{};
+  };
+  co_return co_await each_shard(from, std::move(name), std::move(work));
 }
 
 Async<Result<std::vector<TabletSize>>> TabletCalls::sizes(ShardId from, TableId table) {

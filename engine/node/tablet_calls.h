@@ -29,9 +29,10 @@ class TabletCalls {
   Async<Result<ReclaimReport>> reclaim_report(ShardId from, ReclaimQuestion question);
 
  private:
-  using Work = std::function<Async<Result<void>>(ShardEngine&, TabletId)>;
+  // Called once for each shard that has tablets of the table.
+  using Work = std::function<Async<Result<void>>(ShardEngine&, std::vector<TabletId>)>;
 
-  Async<Result<void>> each_tablet(ShardId from, std::string name, Work work);
+  Async<Result<void>> each_shard(ShardId from, std::string name, Work work);
 
   NodeShards& shards_;
   const ObsoleteBlobDeleter& home_deleter_;

@@ -1,5 +1,8 @@
 #include "engine/read/cell_judge.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "engine/model/key_in_row.h"
 #include "engine/model/token.h"
 #include "io/base/check.h"
@@ -156,6 +159,19 @@ CellState CellJudge::judge_counted_slowly(bool same_timestamp, bool covered) {
                           : CellState::ruled_out;
   if (!judging_column_) begin_column_judge();
   return column_judge_.judge({timestamp_us_, stamp_, value_.expire_at_us}, covered);
+}
+
+int64_t CellJudge::alive_until_us() const {
+  int64_t until_us = value_.expire_at_us;
+  // Ages ascend: the first one that is not exceeded comes next.
+  for (const StepRule::Step& step : family_retention_->rule().steps()) {
+    if (timestamp_us_ > std::numeric_limits<int64_t>::max() - step.older_than_us) break;
+    const int64_t crossing_us = timestamp_us_ + step.older_than_us;
+    if (crossing_us < now_us_) continue;
+    until_us = std::min(until_us, crossing_us);
+    break;
+  }
+  return until_us;
 }
 
 void CellJudge::begin_column_judge() {

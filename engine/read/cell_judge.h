@@ -119,6 +119,14 @@ class CellJudge {
   bool clean() const { return !column_judge_.exact(); }
   Instant died() const { return column_judge_.died(); }  // REQUIRES: !clean()
   const ColumnJudge& column_judge() const { return column_judge_; }
+  // The deletes judged so far cover all lesser stamps of the row, of the current family, and of the
+  // current column; 0: none.
+  CommitStamp row_below() const { return row_below_; }
+  CommitStamp family_below() const { return family_below_; }  // REQUIRES: one was judged
+  CommitStamp column_below() const { return column_below_; }  // REQUIRES: one was judged
+  // The last time at which the cell judged last, which is visible, is certainly alive if nothing is
+  // committed. REQUIRES: the family has one era.
+  int64_t alive_until_us() const;
   // No later cell in this column can be visible.
   bool column_is_full() const {
     return counted_ && (judging_column_ ? column_judge_.is_full() : alive_run_.is_full());

@@ -14,6 +14,11 @@ class MemtableSource final : public ReadSource {
   EntryIterator* open(const ReadScope& /*scope*/, IteratorArena& arena) const override {
     return arena.make<Memtable::Iterator>(memtable_);
   }
+  SourceBounds bounds() const override {
+    const TimeBounds& times = memtable_.time_bounds();
+    return {times.known, times.max_timestamp_us, memtable_.max_stamp(),
+            times.latest_expiry_us != INT64_MIN};
+  }
   const std::vector<RangeTombstone>& range_deletes() const override {
     return memtable_.range_deletes();
   }

@@ -66,6 +66,13 @@ size_t RangeDeletes::stretch_of(Bytes row) const {
                                       : static_cast<size_t>(behind - fragments_.begin()) - 1;
 }
 
+std::optional<Bytes> RangeDeletes::stretch_end(Bytes row) const {
+  const size_t stretch = stretch_of(row);
+  const size_t next = stretch == kNoStretch ? 0 : stretch + 1;
+  if (next == fragments_.size()) return std::nullopt;
+  return fragments_[next].start;
+}
+
 CommitStamp RangeDeletes::covering(Bytes row, CommitStamp at) const {
   const size_t stretch = stretch_of(row);
   if (stretch == kNoStretch) return CommitStamp{};

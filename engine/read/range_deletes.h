@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/iter/range_delete.h"
@@ -33,6 +34,8 @@ class RangeDeletes {
   // before every delete.
   static constexpr size_t kNoStretch = SIZE_MAX - 1;
   size_t stretch_of(Bytes row) const;
+  // The end of the row's stretch, exclusive; absent: it has none. Valid until the next build().
+  std::optional<Bytes> stretch_end(Bytes row) const;
   uint64_t builds() const { return builds_; }  // number so far
   // All deletes of the row, newest first, regardless of the floor. O(log n) per delete found.
   void all_covering(Bytes row, CommitStamp at, std::vector<CommitStamp>& stamps) const;

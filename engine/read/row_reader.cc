@@ -6,34 +6,9 @@
 #include "engine/read/cell_select.h"
 
 namespace cellar::engine {
-namespace {
-
-bool is_one_row(const KeyRange& range) {
-  const Bytes row = range.start;
-  const Bytes end = range.end;
-  return end.size() == row.size() + 1 && end.back() == '\0' && end.starts_with(row);
-}
-
-bool is_covered(const ReadSources& sources, Bytes row) {
-  for (const auto& source : sources)
-    for (const RangeTombstone& range : source->range_deletes())
-      if (range.covers(row)) return true;
-  return false;
-}
-
-}  // namespace
-
 bool RowReader::may_read(const ReadSpec& spec) {
-  return spec.rows.ranges().size() == 1 && !spec.filter && !spec.with_expiry && !spec.explain &&
-         !spec.include_dead && is_one_row(spec.rows.ranges().front());
-}
-
-void RowReader::aim(Bytes row) {
-  lower_.clear();
-  append_row_prefix(lower_, row);
-  // `row 00` is written `row 00 FF 00 01`.
-  upper_.assign(lower_, 0, lower_.size() - 2);
-  upper_.append("\0\xff\0\1", 4);
+  if (!is_read_of_one_row(spec)) return false;
+  return !spec.filter || wanted_columns(spec).columns != nullptr;
 }
 
 RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowStart& start) {
@@ -42,8 +17,9 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
                            retention_.not_before_us()});
   start.cells = 0;
   const Bytes row = request.spec.rows.ranges().front().start;
-  if (is_covered(request.sources, row)) return Outcome::handed_over;
-  aim(row);
+  if (is_row_covered(request.sources, row)) return Outcome::handed_over;
+  if (request.spec.filter) return read_newest(request, sink, start);
+  set_row_bounds(row, lower_, upper_);
   Outcome outcome = Outcome::done;
   const Found found = find(request);
   if (found == Found::unknown) outcome = Outcome::handed_over;
@@ -53,6 +29,24 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
   }
   if (merge_.sources() != 0) merge_.clear();
   iterators_.clear();
+  return outcome;
+}
+
+RowReader::Outcome RowReader::read_newest(const Request& request, CellSink& sink, RowStart& start) {
+  const Bytes row = request.spec.rows.ranges().front().start;
+  const WantedColumns wanted = wanted_columns(request.spec);
+  const NewestRead::Outcome found = newest_.run(
+      {*wanted.columns, wanted.versions, request.sources, row, start.stamp, start.now_us});
+  Outcome outcome = found == NewestRead::Outcome::done ? Outcome::done : Outcome::handed_over;
+  for (size_t i = 0; outcome == Outcome::done && i < newest_.cells(); ++i) {
+    const bool pause = sink.cell(newest_.cell(i)) == CellSink::Flow::pause;
+    ++start.cells;
+    if (pause && start.cells < newest_.cells()) outcome = Outcome::paused;
+  }
+  if (outcome == Outcome::done && start.cells != 0) sink.end_row(row);
+  if (request.alive_until_us != nullptr)
+    *request.alive_until_us = std::min(*request.alive_until_us, newest_.alive_until_us());
+  newest_.clear();
   return outcome;
 }
 
@@ -112,6 +106,8 @@ RowReader::Outcome RowReader::give(const Request& request, CellSink& sink, uint6
                             judge_.timestamp_us(), judge_.value().value};
         select.took();
         ++cells;
+        if (request.alive_until_us != nullptr)
+          *request.alive_until_us = std::min(*request.alive_until_us, judge_.alive_until_us());
         left -= static_cast<int64_t>(cell.value.size() / kValueBytesPerEntry);
         pause |= sink.cell(cell) == CellSink::Flow::pause;
         unwanted = 0;

@@ -11,6 +11,9 @@
 //     }
 //   }
 //
+// The newest versions of named columns are read by NewestRead (newest_read.h), which leaves older
+// sources closed.
+//
 // It judges entries like the cursor (cell_judge.h, cell_select.h) and reads the same sources.
 // Handed over are rows that lack a block, have more than kMostEntries entries or so many unwanted
 // ones that seeking pays, are covered by a row-range delete, or are malformed (the cursor reports
@@ -28,6 +31,7 @@
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
 #include "engine/read/cell_judge.h"
+#include "engine/read/newest_read.h"
 #include "engine/read/row_start.h"
 #include "engine/read/source.h"
 #include "engine/sstable/wanted_entries.h"
@@ -47,14 +51,17 @@ class RowReader {
     const ReadSources& sources;
     CommitStamp stamp;   // the visible one
     int64_t now_us = 0;  // trusted time
+    // Lowered to the last time at which the cells passed on are all alive, if none is committed.
+    // Null: not wanted. REQUIRES: no family has an earlier era.
+    int64_t* alive_until_us = nullptr;
   };
   enum class Outcome : uint8_t { done, paused, handed_over };
 
   // Both must outlive it.
   RowReader(const TableSchema& schema, const TableRetention& retention)
-      : retention_(retention), judge_(schema, retention, no_ranges_) {}
+      : retention_(retention), judge_(schema, retention, no_ranges_), newest_(schema, retention) {}
 
-  // One row, cells only: no filter, no notes.
+  // One row, cells only: no notes, and no filter but one that names columns (wanted_columns()).
   static bool may_read(const ReadSpec& spec);
 
   // REQUIRES: the row is in the tablet. `start` is set unless done.
@@ -63,10 +70,10 @@ class RowReader {
  private:
   enum class Found : uint8_t { nothing, row, unknown };
 
+  Outcome read_newest(const Request& request, CellSink& sink, RowStart& start);
   Found find(const Request& request);
   Found merge_with(EntryIterator& another);
   Outcome give(const Request& request, CellSink& sink, uint64_t& cells);
-  void aim(Bytes row);
 
   const TableRetention& retention_;
   const RangeDeletes no_ranges_;
@@ -76,6 +83,7 @@ class RowReader {
   EntryIterator* at_ = nullptr;  // the only source with the row, or merge_
   RowProbe probe_;
   ReadWindow window_;
+  NewestRead newest_;
   std::string lower_;  // keys of the row are [lower_, upper_)
   std::string upper_;
 };

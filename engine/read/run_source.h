@@ -19,6 +19,7 @@ class RunSource final : public ReadSource {
 
   EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override;
   bool prefetch(const ReadScope& scope, size_t place) const override;
+  SourceBounds bounds() const override { return bounds_; }
   const std::vector<RangeTombstone>& range_deletes() const override;
 
  private:
@@ -33,6 +34,7 @@ class RunSource final : public ReadSource {
 
   std::vector<const TableSlice*> tables_;  // tables with entries
   bool prune_;
+  SourceBounds bounds_;
   std::vector<RangeTombstone> joined_;  // if several tables have range deletes
   const std::vector<RangeTombstone>* ranges_ = nullptr;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/read/block_load.h"
+#include "engine/retention/dead_table.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
@@ -51,9 +52,73 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   leave_.reset();
   stopped_ = false;
   ends_with_row_ = !stands_between() && is_outdated();
+  if (newest_read_) return run_newest(sink);
+  return run_merged(sink);
+}
+
+ScanStep ScanCursor::run_merged(CellSink& sink) {
   if (stands_between() && setup_.pin && setup_.pin->is_stale()) renew_sources();
   const bool notes = setup_.watch != nullptr || with_expiry_;
   return notes ? run_as<true>(sink) : run_as<false>(sink);
+}
+
+ScanStep ScanCursor::run_newest(CellSink& sink) {
+  if (!newest_found_) {
+    const std::optional<ScanStep> step = find_newest();
+    if (step) return *step;
+    if (!newest_found_) return error_ ? ScanStep::failed : run_merged(sink);
+  }
+  return give_newest(sink);
+}
+
+// Nothing: it is found, or newest_read_ does not suit.
+std::optional<ScanStep> ScanCursor::find_newest() {
+  auto outcome = NewestRead::Outcome::unfit;
+  if (place_ == Place::moving) {
+    place_ = Place::fresh;
+    outcome = newest_read_->resume();
+  } else {
+    renew_stamp();
+    if (!is_row_covered(*setup_.sources, newest_row_)) {
+      outcome =
+          newest_read_->run({*wanted_columns_.columns, wanted_columns_.versions, *setup_.sources,
+                             newest_row_, stamp_, now_us_, setup_.started.has_value()});
+    }
+  }
+  if (outcome == NewestRead::Outcome::blocked) {
+    place_ = Place::moving;
+    return ScanStep::blocked;
+  }
+  entries_read_ += newest_read_->entries_read();
+  newest_found_ = outcome == NewestRead::Outcome::done;
+  if (newest_found_) {
+    newest_read_->close();
+    return std::nullopt;
+  }
+  newest_read_.reset();
+  // The rest of a row that was found before: nothing else can give it.
+  if (setup_.started && given_before_ != 0) {
+    error_ = Error{Errc::data_loss,
+                   fmt::format("the rest of row '{}' cannot be read", escape_bytes(newest_row_))};
+    return std::nullopt;
+  }
+  open_sources();
+  return std::nullopt;
+}
+
+ScanStep ScanCursor::give_newest(CellSink& sink) {
+  while (given_before_ < newest_read_->cells()) {
+    const bool pause = sink.cell(newest_read_->cell(given_before_++)) == CellSink::Flow::pause;
+    row_open_ = given_before_ < newest_read_->cells();
+    if (pause && row_open_) return ScanStep::paused;
+  }
+  if (given_before_ != 0) {
+    ++rows_;
+    sink.end_row(newest_row_);
+  }
+  newest_read_.reset();
+  place_ = Place::finished;
+  return ScanStep::done;
 }
 
 template <bool kNotes>
@@ -193,7 +258,36 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     return skip_to(ranges_.current().lower);
   }
   const Step entered = enter_row();
-  return error_ ? entered : take_entry<kNotes>(sink, false);
+  if (error_) return entered;
+  if (const std::optional<Step> moved = pass_dropped_rows()) return *moved;
+  return take_entry<kNotes>(sink, false);
+}
+
+// The row at hand was just entered. If a range delete covers it, moves the sources that have
+// nothing newer behind the rows with the same range deletes; empty: there are none before that.
+std::optional<Step> ScanCursor::pass_dropped_rows() {
+  const CommitStamp dropped = judge_.row_below();
+  const ScanBounds::Range range = ranges_.current();
+  if (dropped == CommitStamp{} || !passes_dead_ || reversed_ || range.single_row)
+    return std::nullopt;
+  const auto is_older = [&](size_t source) {
+    const SourceBounds bounds = opened_[source]->bounds();
+    return bounds.known && bounds.max_stamp < dropped;
+  };
+  const std::optional<Bytes> end = range_deletes_.stretch_end(judge_.row());
+  std::string behind;
+  if (end) append_row_prefix(behind, *end);
+  const Bytes target = end ? Bytes(behind) : range.upper;
+  if (!merge_.any_before(target, is_older)) return std::nullopt;
+  if (slice_over()) {
+    place_ = Place::ahead;
+    leave(ScanStep::yielded);
+    return Step::ready;
+  }
+  aim_ = Aim::entry;
+  slice_left_ -= kSeekCost;
+  target_.assign(target);
+  return merge_.advance_some_to(target_.view(), is_older);
 }
 
 bool ScanCursor::is_past_window(Step step) const {
@@ -405,10 +499,12 @@ ScanCursor::ScanCursor(ScanSetup setup)
       with_expiry_(setup_.spec->with_expiry),
       row_limit_(setup_.spec->row_limit),
       ranges_(*setup_.spec, setup_.start, setup_.end),
+      passes_dead_(!setup_.watch && !setup_.walk_dead),
       own_retention_(setup_.retention == nullptr ? std::optional(TableRetention(*setup_.schema))
                                                  : std::nullopt),
       judge_(*setup_.schema, retention(), range_deletes_),
       select_(setup_.spec->time_range, setup_.spec->versions),
+      wanted_from_us_(setup_.spec->time_range.start_us),
       all_cells_(select_.takes_all()) {
   if (ranges_.empty()) {
     place_ = Place::finished;
@@ -424,18 +520,43 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (!setup_.watch) {
     ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
   }
-  open_sources();
+  if (!setup_.watch && is_read_of_one_row(spec)) {
+    wanted_columns_ = wanted_columns(spec, setup_.columns);
+  }
+  if (wanted_columns_.columns == nullptr) {
+    open_sources();
+    return;
+  }
+  newest_row_ = spec.rows.ranges().front().start;
+  newest_read_ = std::make_unique<NewestRead>(*setup_.schema, retention());
 }
 
 ScanCursor::~ScanCursor() = default;
 
 void ScanCursor::open_sources() {
-  for (const auto& source : *setup_.sources)
-    if (EntryIterator* it = source->open(ranges_.scope(), iterators_)) merge_.add_borrowed(*it);
+  ranges_.scope().time_range.start_us = std::max(wanted_from_us_, dead_before_us());
+  for (const auto& source : *setup_.sources) {
+    EntryIterator* it = source->open(ranges_.scope(), iterators_);
+    if (it == nullptr) continue;
+    merge_.add_borrowed(*it);
+    opened_.push_back(source.get());
+  }
+}
+
+// Cells with earlier timestamps need not be read, since they are dead whenever rows are judged;
+// INT64_MIN: no such bound is known.
+int64_t ScanCursor::dead_before_us() const {
+  const bool any_expiry =
+      std::any_of(setup_.sources->begin(), setup_.sources->end(),
+                  [](const auto& source) { return source->bounds().any_expiry; });
+  if (!passes_dead_ || any_expiry || setup_.now == nullptr) return INT64_MIN;
+  return engine::dead_before_us(retention(),
+                                setup_.started ? setup_.started->now_us : setup_.now->now_us());
 }
 
 void ScanCursor::close_sources() {
   merge_.clear();
+  opened_.clear();
   iterators_.clear();
   ranges_.forget_ahead();
   setup_.sources = nullptr;
@@ -445,7 +566,7 @@ void ScanCursor::close_sources() {
 void ScanCursor::renew_sources() {
   close_sources();
   setup_.sources = &setup_.pin->renew();
-  open_sources();
+  if (!newest_read_) open_sources();
   range_deletes_.clear();
   range_deletes_.build();
   range_delete_count_ = SIZE_MAX;
@@ -454,6 +575,10 @@ void ScanCursor::renew_sources() {
 
 void ScanCursor::unpin(const Error& why) {
   if (error_ || place_ == Place::moving) return;
+  if (newest_found_ && newest_read_) {  // it holds the rest of the row
+    setup_.sources = nullptr;
+    return setup_.pin->drop();
+  }
   const bool stands = place_ == Place::between || place_ == Place::fresh;
   if (stands && !row_open_ && !closing_ && !filtering_ && setup_.pin->is_stale())
     return renew_sources();
@@ -505,6 +630,7 @@ Async<void> ScanCursor::load() {
 }
 
 void ScanCursor::collect(std::vector<BlockRequest*>& requests) {
+  if (newest_read_) return newest_read_->collect(requests);
   merge_.collect(requests);
   ranges_.collect_ahead(*setup_.sources, row_limit_ == 0 ? 0 : row_limit_ - rows_, requests);
 }

@@ -29,6 +29,18 @@
 // trips to the device. Reversed, it finds the last row before a bound with seek_before, seeks to
 // the row's first entry, reads the row forwards, and repeats with that row as the bound.
 //
+// What is dead together is not walked, unless a watch wants to see it:
+//
+//   Rows of a range delete. A source whose entries were all committed before the newest range
+//   delete of the row at hand has only dead cells, and deletes of dead cells, up to the end of the
+//   stretch of rows with the same range deletes (range_deletes.h). It is moved there in one seek;
+//   sources with newer entries are walked as always. The newest range delete is the one at the
+//   reader's stamp, and no change of a rule can be undone past a delete. Ages. Blocks and tables
+//   with timestamps so old that the rules of all families kill them stay closed like those outside
+//   the wanted times (WantedTimes says why that is exact). Only if no source has a cell with its
+//   own expiry: the rules do not apply to such a cell, and one that was overwritten by a cell in a
+//   closed block would be seen again.
+//
 // With a filter (engine/filter) the cursor asks it about rows and columns, seeks past what cannot
 // match, and passes it the live cells. The filter's output may take longer than a slice, or the
 // sink may pause it: then `filtering_` is set, and the next run() continues it first; at the end of
@@ -58,6 +70,7 @@
 #include "engine/read/cell_judge.h"
 #include "engine/read/cell_select.h"
 #include "engine/read/cell_watch.h"
+#include "engine/read/newest_read.h"
 #include "engine/read/range_deletes.h"
 #include "engine/read/row_start.h"
 #include "engine/read/scan_ranges.h"
@@ -96,11 +109,14 @@ struct ScanSetup {
   Bytes start;  // first row of the tablet; used by the constructor only
   Bytes end;    // first row after the tablet; empty: unbounded; used by the constructor only
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // memory limit of filtering a row
-  // Cells of other columns do not affect the result; null: unknown. Used unless the filter names
-  // its columns. Must outlive the cursor.
+  // The caller takes no cell of other columns, and these may be left out; null: it takes all. Used
+  // unless the filter names its columns. Must outlive the cursor.
   const NamedColumns* columns = nullptr;
-  // Returns the rest of the one wanted row; without a filter or a watch.
+  // Returns the rest of the one wanted row; without a watch, and without a filter but one that
+  // names columns (wanted_columns()).
   std::optional<RowStart> started = {};
+  // Everything dead is walked, as with a watch: the same results, more slowly; tests compare both.
+  bool walk_dead = false;
 };
 
 class ScanCursor {
@@ -136,7 +152,7 @@ class ScanCursor {
   }
   // The last row read to its end, whether or not it had a result; empty: none yet. REQUIRES:
   // between_rows().
-  Bytes last_row() const { return judge_.row(); }
+  Bytes last_row() const { return newest_found_ ? Bytes(newest_row_) : judge_.row(); }
 
   uint64_t rows() const { return rows_; }  // rows with a result so far
   uint64_t entries_read() const { return entries_read_; }
@@ -159,7 +175,13 @@ class ScanCursor {
   const TableRetention& retention() const {
     return own_retention_ ? *own_retention_ : *setup_.retention;
   }
+  // The newest versions of named columns, as long as newest_read_ suits.
+  ScanStep run_newest(CellSink& sink);
+  ScanStep run_merged(CellSink& sink);
+  std::optional<ScanStep> find_newest();
+  ScanStep give_newest(CellSink& sink);
   void open_sources();
+  int64_t dead_before_us() const;
   void close_sources();
   void renew_sources();
   void renew_range_deletes();
@@ -194,6 +216,7 @@ class ScanCursor {
   bool give(CellSink& sink);
   Step step_over(CellSelect::Verdict verdict);
   Step enter_row();
+  std::optional<Step> pass_dropped_rows();
   Step after_row();
   bool close_row(CellSink& sink);
   bool end_row(CellSink& sink);
@@ -220,13 +243,20 @@ class ScanCursor {
   ScanRanges ranges_;
   IteratorArena iterators_;
   MergingIterator merge_;
+  std::vector<const ReadSource*> opened_;  // those of merge_, in its order
+  const bool passes_dead_;
   std::optional<TableRetention> own_retention_;
   RangeDeletes range_deletes_;
   size_t range_delete_count_ = SIZE_MAX;
   CellJudge judge_;
   CellSelect select_;
-  const bool all_cells_;  // select_ takes all live cells
+  const int64_t wanted_from_us_;  // start of the wanted times
+  const bool all_cells_;          // select_ takes all live cells
   std::optional<RowFilter> filter_;
+  WantedColumns wanted_columns_;             // of newest_read_
+  std::unique_ptr<NewestRead> newest_read_;  // until it proves unfit; then as if it had never been
+  std::string newest_row_;
+  bool newest_found_ = false;
   CellNote note_;  // of the current cell
 
   Place place_ = Place::fresh;

@@ -35,9 +35,19 @@ struct ReadScope {
   BlockPrefetch* prefetch = nullptr;
 };
 
+// Bounds of everything in a source, by which it may stay closed; may be too wide, never too narrow.
+struct SourceBounds {
+  bool known = false;
+  int64_t max_timestamp_us = INT64_MAX;  // of cells; INT64_MIN: none
+  CommitStamp max_stamp = kMaxStamp;     // of cells and deletes
+  bool any_expiry = true;                // some cell has its own
+};
+
 class ReadSource {
  public:
   virtual ~ReadSource() = default;
+
+  virtual SourceBounds bounds() const { return {}; }
 
   // Makes an iterator over at least every entry that can change the result for `scope`, in the
   // arena; null if there is none. Skipping must be sound: a table may be skipped by its time bounds

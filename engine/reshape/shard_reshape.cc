@@ -113,6 +113,7 @@ std::vector<std::unique_ptr<Tablet>> ShardReshape::take_out(const std::vector<Ta
 Async<void> ShardReshape::finish(std::vector<std::unique_ptr<Tablet>> gone, LogId open_log) {
   for (const auto& tablet : gone) {
     co_await tablet->gate().close();
+    co_await tablet->turns_drained();
     co_await tablet->commits().drained();
     shard_.watcher->logs_released(old_logs_of(tablet->state(), open_log));
   }
@@ -132,6 +133,7 @@ Async<Result<void>> ShardReshape::stage(std::vector<TabletSeed> seeds) {
   if (shard_.wal.is_stopped()) co_return std::unexpected(shard_.wal.refusal());
   for (TabletSeed& seed : seeds) {
     CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(shard_, std::move(seed)));
+    tablet->count_tables(false);
     staged_.push_back(std::move(tablet));
   }
   co_return Result<void>{};
@@ -148,6 +150,7 @@ void ShardReshape::install(const std::vector<uint64_t>& versions) {
   for (size_t i = 0; i < staged_.size(); ++i) {
     Tablet& tablet = *staged_[i];
     tablet.installed(versions[i]);
+    tablet.count_tables(true);
     const bool added = tablets_.emplace(tablet.id(), std::move(staged_[i])).second;
     CHECK(added, "tablet {} is on shard {} already", tablet.id(), shard_.shard);
     shard_.watcher->runs_changed(tablet);
@@ -160,7 +163,7 @@ namespace {
 Async<Result<void>> come_to_rest(Tablet& tablet) {
   CO_TRY(const Gate::Pass pass, tablet.gate().enter());
   tablet.access().quiescing = true;
-  co_await tablet.conditions().drained();
+  co_await tablet.writes_drained();
   if (!tablet.access().quiescing) co_return fail(Errc::aborted, "the reshape was called off");
   tablet.access().refuses_writes = true;
   co_await tablet.commits().drained();

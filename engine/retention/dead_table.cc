@@ -21,6 +21,16 @@ int64_t aged_from_us(const TableRetention& firm, int64_t timestamp_us) {
 
 }  // namespace
 
+int64_t dead_before_us(const TableRetention& retention, int64_t now_us) {
+  int64_t age_us = 0;
+  for (size_t i = 0; i < retention.size(); ++i) {
+    const auto fatal = retention.family(i).rule().fatal_age_us();
+    if (!fatal) return INT64_MIN;
+    age_us = std::max(age_us, *fatal);
+  }
+  return now_us - age_us;
+}
+
 int64_t dead_from_us(const TableRetention& firm, const TimeBounds& bounds) {
   if (!bounds.known) return kNeverUs;
   int64_t from_us = bounds.has_tokens() ? bounds.tokens_until_us + 1 : 0;

@@ -15,6 +15,10 @@ namespace cellar::engine {
 // from the start.
 int64_t dead_from_us(const TableRetention& firm, const TimeBounds& bounds);
 
+// Cells with earlier timestamps, of any family, are dead at `now_us` and from then on, unless they
+// have an expiry of their own; INT64_MIN: there is no such bound.
+int64_t dead_before_us(const TableRetention& retention, int64_t now_us);
+
 // Approximate part of the set's `bytes` that is dead in this way by `at_us`, assuming times evenly
 // distributed between the first and the last; exact at both ends. Of cells with their own expiry
 // only the last one is known: until then they count as alive.

@@ -147,7 +147,8 @@ Async<void> Maintenance::flush_loop() {
     if (tablet == nullptr) {
       if (!waits(flush_)) {
         shard_.memory.refused_bytes = 0;  // there is room now, or nothing to flush
-        flush_.retry.arm_after_us(memory_asks_for_time() ? kLeastLookUs : look_again_us());
+        looks_every_us_ = memory_asks_for_time() ? kLeastLookUs : look_again_us();
+        flush_.retry.arm_after_us(looks_every_us_);
       }
       co_await flush_.wake.wait();
       continue;
@@ -174,14 +175,17 @@ void Maintenance::trim_log() {
 Async<void> Maintenance::release_loop() {
   auto pass = loops_.enter();
   MemoryRelease& release = shard_.memory.gauge.release;
+  BlockCache& cache = shard_.files.loader.cache();
   Background::Work work(shard_.background, BackgroundKind::flush);
   while (pass && !stopping_) {
-    if (release.empty()) {
+    if (release.empty() && cache.debt_bytes() == 0) {
       co_await release.wait();
       continue;
     }
     co_await work.begin();
     while (!release.empty() && !work.over()) release.step();
+    while (cache.debt_bytes() > 0 && !work.over()) cache.pay();
+    shard_.memory.gauge.changed();  // the cache may have what was freed
     work.end();
   }
 }
@@ -272,6 +276,15 @@ Async<void> Maintenance::compaction_loop() {
 
 // ---- reclaiming
 
+// Ends at stop(): time may stand meanwhile.
+Async<void> Maintenance::rest_from_search(int64_t took_us) {
+  const int64_t rest_us = std::min(took_us * kSearchRests, kMostSearchRestUs);
+  if (rest_us < Timers::kTickUs) co_return;
+  const int64_t until_us = shard_.runtime.timers.now_us() + rest_us;
+  reclaim_.retry.arm_after_us(rest_us);
+  while (!stopping_ && shard_.runtime.timers.now_us() < until_us) co_await reclaim_.wake.wait();
+}
+
 Async<ReclaimTurn> Maintenance::next_to_reclaim() {
   std::vector<TabletId> ids;
   for (const auto& [id, tablet] : tablets_) ids.push_back(id);
@@ -317,12 +330,16 @@ Async<void> Maintenance::reclaim_loop() {
     ++shard_.counters.reclaim_turns;
     const uint64_t told = reclaim_told_;
     ReclaimTurn turn;
+    const int64_t began_us = shard_.runtime.clock.machine().boot_us();
     if (!shard_.wal.is_stopped() && !waits(reclaim_)) turn = co_await next_to_reclaim();
+    const int64_t took_us = shard_.runtime.clock.machine().boot_us() - began_us;
     next_reclaim_us_ = turn.begin_us;
     resume_merges();
     const int64_t now_us = shard_.runtime.clock.now_us();
     if (turn.begin_us > now_us) {
-      if (reclaim_told_ != told) continue;  // something changed while tablets were examined
+      co_await rest_from_search(took_us);
+      if (stopping_ || reclaim_told_ != told)
+        continue;  // something changed while tablets were examined
       if (!waits(reclaim_)) {
         const int64_t left_us = turn.begin_us - shard_.runtime.clock.expected_us();
         reclaim_.retry.arm_after_us(

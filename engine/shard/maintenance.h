@@ -1,6 +1,7 @@
 // Maintenance: the background work of a shard: flushing, compacting, reclaiming, trimming its log.
 // Three loops, so that a long compaction does not block a flush; each does one thing at a time. A
-// fourth frees the memory of destroyed memtables, a fifth has the log cleared in time.
+// fourth frees the memory of destroyed memtables and pays the debts of the cache, a fifth has the
+// log cleared in time.
 //
 // The next flush, in this order:
 //   1. the biggest memtable, while all of them exceed the soft limit;
@@ -54,6 +55,12 @@ class Maintenance {
   // Checks per shortest reclaim_within of the shard's tables, and the least interval.
   static constexpr int64_t kLooksWithin = 4;
   static constexpr int64_t kLeastLookUs = 1'000'000;
+  // A search for something to reclaim looks at every tablet, and every flush and merge asks for
+  // one. After a search that found nothing due the loop rests this many times as long, at most
+  // kMostSearchRestUs, so that searches take a small part of the time however many tablets there
+  // are; what is asked for meanwhile is one search.
+  static constexpr int64_t kSearchRests = 20;
+  static constexpr int64_t kMostSearchRestUs = 200'000;
   // With this many runs too many (tablet.h) a merge starts regardless of reclaiming.
   static constexpr size_t kRunsThatCannotWait = 4;
   // Tablets checked between two yields.
@@ -69,7 +76,12 @@ class Maintenance {
   // Resumes when the loops have ended; a running job is finished first.
   Async<void> stop();
 
-  // A table was added or altered: something may be due sooner.
+  // Tablets without data were added, of tables with this time to reclaim. Nothing of them is due
+  // before they have data, of which flushes tell; only the shard may have to look more often.
+  void tablets_added(int64_t reclaim_within_us) {
+    if (reclaim_within_us / kLooksWithin < looks_every_us_) wake_flush();
+  }
+  // A table was altered: something may be due sooner.
   void tables_changed() {
     rules_changed();
     wake_flush();
@@ -101,6 +113,7 @@ class Maintenance {
   Async<void> release_loop();
   Async<void> log_loop();
   Async<ReclaimTurn> next_to_reclaim();
+  Async<void> rest_from_search(int64_t took_us);
   Async<Result<void>> reclaim_one(ReclaimTurn turn);
   bool waits_for_reclaim(const Tablet& tablet) const;
   void resume_merges();
@@ -128,6 +141,7 @@ class Maintenance {
   int64_t next_reclaim_us_ = INT64_MAX;     // trusted time, as of the last check
   std::set<TabletId> to_compact_;
   std::set<TabletId> to_compact_later_;  // after reclaiming
+  int64_t looks_every_us_ = INT64_MAX;   // as of the last check for flushes
   bool stopping_ = false;
   Gate loops_{"maintenance"};
 };

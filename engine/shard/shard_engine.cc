@@ -5,7 +5,6 @@
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
 #include "engine/read/scan.h"
-#include "engine/store/log_options.h"
 #include "engine/tablet/open_tablet.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
@@ -13,11 +12,9 @@
 namespace cellar::engine {
 namespace {
 
-// Divisors of a shard's memory: at most half is for memtables and at least a quarter for blocks;
-// the rest is for indexes, filters and requests.
-constexpr size_t kMemtableShare = 2;
-constexpr size_t kCacheShare = 4;
-constexpr size_t kTokenShare = 8;  // at most
+constexpr size_t kMemtableShare = MemoryBudget::kMemtableShare;
+constexpr size_t kCacheShare = MemoryBudget::kCacheShare;
+constexpr size_t kTokenShare = 8;  // of the node's memory: one in this many, at most
 
 // Levels at which the backlogs of flushes and of merges are full (background.h).
 constexpr size_t kMostFrozen = 2;  // memtables
@@ -25,6 +22,10 @@ constexpr double kMostRunsBehind = 24;
 
 size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
   return std::min(options.token_bytes, options.memory_bytes / kTokenShare) / shards;
+}
+
+size_t row_cache_bytes_of(const EngineOptions& options, uint32_t shards) {
+  return options.memory_bytes / shards / 100 * options.row_cache_percent;
 }
 
 }  // namespace
@@ -49,13 +50,18 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                           setup_.options.memory_bytes / setup_.shards / kCacheShare},
           .wal = ShardLog(setup_.shard, setup_.read_only),
           .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
+          .rows = RowCache(row_cache_bytes_of(setup_.options, setup_.shards)),
           .watcher = this},
+      budget_(setup_.options.memory_bytes, setup_.shards, context_.memory, cache_, context_.tokens,
+              context_.range_tokens, context_.rows),
       maintenance_(context_, tablets_),
-      reshape_(context_, tablets_) {
+      reshape_(context_, tablets_),
+      scrubber_(context_, tablets_, setup_.shards) {
   // While one memtable is flushed, two more can fill before writes are refused.
   context_.options.memtable_bytes =
       std::min(context_.options.memtable_bytes, context_.memory.hard_bytes / 3);
   context_.flow.watch([this] { return flow_levels(); });
+  context_.turns.watch([this] { return flow_levels(); });
   context_.background.watch([this](BackgroundKind kind) { return backlog(kind); });
 }
 
@@ -140,11 +146,20 @@ Result<Tablet*> ShardEngine::find_to_write(TabletId id) const {
 }
 
 Async<Result<void>> ShardEngine::flush(TabletId tablet) {
-  CO_TRY(Tablet * found, find_to_write(tablet));
-  CO_TRY(Gate::Pass pass, found->gate().enter());
-  CO_TRY_VOID(co_await flush_tablet(*found));
-  maintenance_.trim_log();
-  co_return Result<void>{};
+  std::vector<TabletId> one{tablet};
+  co_return co_await flush_each(std::move(one));
+}
+
+Async<Result<void>> ShardEngine::flush_each(std::vector<TabletId> tablets) {
+  auto flush_one = [this, &tablets](size_t i) -> Async<Result<void>> {
+    CO_TRY(Tablet * found, find_to_write(tablets[i]));
+    CO_TRY(Gate::Pass pass, found->gate().enter());
+    co_return co_await flush_tablet(*found);
+  };
+  auto outcome =
+      co_await flush_in_lanes(context_.runtime.executor, tablets.size(), std::move(flush_one));
+  maintenance_.trim_log();  // looks at every tablet
+  co_return outcome;
 }
 
 Async<Result<void>> ShardEngine::compact(TabletId tablet) {
@@ -177,12 +192,8 @@ Result<uint64_t> ShardEngine::tablet_bytes(TabletId tablet) const {
 EngineStats ShardEngine::stats() const {
   EngineStats stats;
   stats.tablets = tablets_.size();
-  for (const auto& [id, tablet] : tablets_) {
-    for (const TabletRun& run : tablet->version().runs) {
-      stats.tables_on_disk += run.tables.size();
-      for (const auto& table : run.tables) stats.table_bytes += table->slice().bytes();
-    }
-  }
+  stats.tables_on_disk = context_.tables.tables;
+  stats.table_bytes = context_.tables.bytes;
   stats.metadata_bytes = context_.files.open_tables.metadata_bytes();
   stats.tokens = context_.tokens.tokens() + context_.range_tokens.tokens();
   if (context_.wal.log) {
@@ -211,7 +222,8 @@ FlowLevels ShardEngine::flow_levels() const {
   levels.log_durable_end = context_.wal.log->durable_end().value();
   const uint64_t end = context_.wal.log->end().value();
   levels.log_pending_bytes = end > levels.log_durable_end ? end - levels.log_durable_end : 0;
-  levels.log_pending_bound = LogOptions().max_pending_bytes;
+  levels.log_pending_bound = WriteTurns::kQueueBytes;
+  levels.log_failed = context_.wal.log->failure() != nullptr;
   return levels;
 }
 
@@ -279,17 +291,20 @@ void ShardEngine::serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablet
   }
   torn_tail_bytes_ = torn_tail_bytes;
   maintenance_.start();
+  scrubber_.start();
 }
 
 void ShardEngine::add(std::vector<TabletSeed> seeds) {
+  int64_t reclaim_within_us = INT64_MAX;
   for (TabletSeed& seed : seeds) {
     const TabletId id = seed.id;
+    reclaim_within_us = std::min(reclaim_within_us, seed.schema.options.reclaim_within_us);
     auto tablet =
         std::make_unique<Tablet>(context_, std::move(seed), std::vector<Ref<TabletTable>>());
     const bool added = tablets_.emplace(id, std::move(tablet)).second;
     CHECK(added, "tablet {} is on shard {} already", id, setup_.shard);
   }
-  maintenance_.tables_changed();
+  maintenance_.tablets_added(reclaim_within_us);
 }
 
 CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {
@@ -380,15 +395,24 @@ Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
 
 Async<Result<void>> ShardEngine::close() {
   context_.merge_slot.cancel();
+  co_await scrubber_.stop();
   co_await maintenance_.stop();
   std::vector<Tablet*> closing;
   for (const auto& [id, tablet] : tablets_) closing.push_back(tablet.get());
-  for (Tablet* tablet : closing) co_await tablet->gate().close();
+  for (Tablet* tablet : closing) {
+    co_await tablet->turns_drained();
+    co_await tablet->gate().close();
+  }
   std::vector<Tablet*> unflushed;
   for (const auto& [id, tablet] : tablets_) {
     if (tablet->memtables().has_unflushed()) unflushed.push_back(tablet.get());
   }
-  auto outcome = co_await flush_all(std::move(unflushed));
+  auto flush_one = [this, &unflushed](size_t i) -> Async<Result<void>> {
+    if (context_.wal.is_stopped()) co_return Result<void>{};
+    co_return co_await flush_tablet(*unflushed[i]);
+  };
+  auto outcome =
+      co_await flush_in_lanes(context_.runtime.executor, unflushed.size(), std::move(flush_one));
   if (context_.wal.log) {
     auto sealed = co_await context_.wal.log->seal();
     if (!sealed && outcome) outcome = std::unexpected(std::move(sealed).error());

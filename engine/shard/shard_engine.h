@@ -17,7 +17,9 @@
 #include "engine/manifest/tablet_seed.h"
 #include "engine/node.h"
 #include "engine/reshape/shard_reshape.h"
+#include "engine/scrub/scrubber.h"
 #include "engine/shard/maintenance.h"
+#include "engine/shard/memory_budget.h"
 #include "engine/shard/preview_estimate.h"
 #include "engine/tablet/open_tablet.h"
 #include "engine/tablet/row_reads.h"
@@ -64,6 +66,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   EngineStats stats() const override;
   ShardFigures shard_figures() const override;
   FlowFigures flow_figures() const override;
+  std::vector<MergeRecord> merge_history() const override { return context_.merges.kept(); }
   const ShardContext& context() const { return context_; }
   const TabletTableOfShard& tablets() const { return tablets_; }
 
@@ -73,6 +76,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   // The edit with the recovered states has succeeded. From here on writes are accepted.
   void serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets, uint64_t torn_tail_bytes);
   LogId log_id() const { return make_log_id(setup_.session, setup_.shard.value()); }
+  // flush() of each, several at a time. The first error, after the others were flushed.
+  Async<Result<void>> flush_each(std::vector<TabletId> tablets);
   // Adds new, empty tablets.
   void add(std::vector<TabletSeed> seeds);
   // The newest stamp that any of the tablets has given to a commit.
@@ -140,10 +145,12 @@ class ShardEngine final : public Engine, private TabletWatcher {
   BlockCache cache_;
   BlockLoader loader_;
   ShardContext context_;
+  MemoryBudget budget_;
   TabletTableOfShard tablets_;
   RowReads row_reads_;
   Maintenance maintenance_;
   ShardReshape reshape_;
+  Scrubber scrubber_;
   uint64_t torn_tail_bytes_ = 0;
   uint64_t replayed_commits_ = 0;
 };

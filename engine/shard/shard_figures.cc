@@ -61,6 +61,8 @@ TabletFigures figures_of(Tablet& tablet) {
   figures.compaction = tablet.compaction();
   figures.reads = tablet.load().reads;
   figures.writes = tablet.load().writes;
+  figures.left_cells = tablet.departures().cells;
+  figures.left_bytes = tablet.departures().bytes;
   figures.last_stamp = tablet.last_stamp();
   figures.has_held_data =
       tablet.load().writes > 0 || tablet.memtables().has_unflushed() || figures.runs > 0;
@@ -91,6 +93,8 @@ ShardFigures ShardEngine::shard_figures() const {
   const BlockCache::Stats& cache = cache_.stats();
   const BlockLoader::Stats& loads = loader_.stats();
   ShardFigures figures;
+  figures.row_hits = context_.rows.figures().hits;
+  figures.row_misses = context_.rows.figures().misses;
   figures.cache_hits = cache.hits;
   figures.cache_packed_hits = cache.packed_hits;
   figures.cache_packed_bytes = cache_.packed_bytes();
@@ -102,8 +106,12 @@ ShardFigures ShardEngine::shard_figures() const {
   figures.failed_reads = loads.failed;
   figures.flushed_bytes = context_.counters.flushed_bytes;
   figures.compacted_bytes = context_.counters.compacted_bytes;
+  figures.left_cells = context_.merges.left_cells();
+  figures.left_bytes = context_.merges.left_bytes();
   for (const auto& [id, tablet] : tablets_) figures.zstd_bytes += zstd_bytes_of(*tablet);
   figures.merge = merge_of(context_.merge_slot);
+  figures.scrub = scrubber_.figures();
+  figures.memory = budget_.figures();
   return figures;
 }
 
@@ -126,6 +134,7 @@ Async<std::vector<TabletFigures>> ShardEngine::figures(std::vector<TabletId> ids
     if (it == tablets_.end()) continue;  // moved or removed meanwhile
     cost += reclaim_forecast(*it->second).is_stale(*it->second) ? kLookCost : 1;
     all.push_back(figures_of(*it->second));
+    all.back().verified = scrubber_.figures(*it->second);
     if (cost < kCostOfTurn) continue;
     cost = 0;
     co_await yield_now();
@@ -142,6 +151,7 @@ Async<ShardReclaim> ShardEngine::shard_reclaim(std::vector<TabletId> ids, size_t
     if (it == tablets_.end()) continue;  // moved or removed meanwhile
     Tablet& tablet = *it->second;
     part.figures.emplace_back(id, reclaim_forecast(tablet).figures(tablet));
+    part.figures.back().second.verified = scrubber_.figures(tablet);
     if (files == 0) continue;
     add_cut_tables(tablet, part.cut);
     if (!has_something_to_tell(part.figures.back().second)) continue;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/sstable/slab_memory.h"
 #include "io/base/check.h"
 #include "io/base/large_memory.h"
 
@@ -29,38 +30,32 @@ void BlockRef::reset() {
   Block* block = std::exchange(block_, nullptr);
   if (block == nullptr || --block->refs_ > 0) return;
   const size_t bytes = sizeof(Block) + block->size();
+  Slab* slab = block->slab_;
   block->~Block();
+  // A cache has a reference to its blocks, so this one has left it.
+  if (slab != nullptr) return SlabMemory::free_left({block, slab});
   free_large(block, bytes);
 }
 
-void PackedBlock::Free::operator()(PackedBlock* block) const {
-  block->~PackedBlock();
-  std::free(block);
-}
-
-PackedBlock::Ptr PackedBlock::keep(const BlockKey& key, const CheckedBlock& stored) {
-  if (stored.type != BlockType::lz4 || stored.raw_bytes > kMostRawBytes) return nullptr;
-  void* memory = std::malloc(sizeof(PackedBlock) + stored.payload.size());
-  CHECK(memory != nullptr, "no memory for a packed block");
-  Ptr block(new (memory) PackedBlock(key, stored));
-  char* into = reinterpret_cast<char*>(block.get() + 1);
+PackedBlock::PackedBlock(const BlockKey& key, const CheckedBlock& stored)
+    : CacheEntry(key, true), stored_(stored) {
+  char* into = reinterpret_cast<char*>(this + 1);
   std::memcpy(into, stored.payload.data(), stored.payload.size());
-  block->stored_.payload = {into, stored.payload.size()};
-  return block;
+  stored_.payload = {into, stored.payload.size()};
 }
 
-PackedBlock::Ptr PackedBlock::pack(const BlockKey& key, Bytes contents, std::string& scratch) {
-  if (contents.empty() || contents.size() > kMostRawBytes) return nullptr;
+std::optional<CheckedBlock> PackedBlock::pack(Bytes contents, std::string& scratch) {
+  if (contents.empty() || contents.size() > kMostRawBytes) return std::nullopt;
   const size_t most = contents.size() - contents.size() / kMinGainDivisor;
   scratch.resize(std::max(scratch.size(), most));
   const int packed = LZ4_compress_default(
       contents.data(), scratch.data(), static_cast<int>(contents.size()), static_cast<int>(most));
-  if (packed <= 0) return nullptr;
+  if (packed <= 0) return std::nullopt;
   CheckedBlock stored;
   stored.type = BlockType::lz4;
   stored.payload = Bytes(scratch).substr(0, static_cast<size_t>(packed));
   stored.raw_bytes = contents.size();
-  return keep(key, stored);
+  return stored;
 }
 
 BlockRef PackedBlock::unpack() const {

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,6 +29,8 @@ struct BlockKey {
   }
 };
 
+class Slab;
+
 class CacheEntry : public boost::intrusive::list_base_hook<> {
  public:
   const BlockKey& key() const { return key_; }
@@ -42,7 +44,9 @@ class CacheEntry : public boost::intrusive::list_base_hook<> {
 
  private:
   friend class BlockCache;
+  friend class BlockRef;
   BlockKey key_;
+  Slab* slab_ = nullptr;  // its memory is a slot of that (slab_memory.h); null: the allocator's
   const bool packed_;
   bool in_main_ = false;
   uint8_t asked_ = 0;  // requests since the last look, at most BlockCache::kMaxAsked
@@ -113,17 +117,14 @@ class PackedBlock final : public CacheEntry {
   // Unpacking a larger block would block a reader's loop for too long.
   static constexpr size_t kMostRawBytes = 64 * 1024;
 
-  struct Free {
-    void operator()(PackedBlock* block) const;
-  };
-  using Ptr = std::unique_ptr<PackedBlock, Free>;
-
-  // Copies `stored` with everything unpack_block() needs. Null if it is not LZ4 or is too large:
-  // Zstandard would take eight times as long per hit and need its table's dictionary.
-  static Ptr keep(const BlockKey& key, const CheckedBlock& stored);
-  // Compresses the contents of a block in some 3 us. Null if that does not pay or they are too
-  // large. `scratch` is reused memory of the caller.
-  static Ptr pack(const BlockKey& key, Bytes contents, std::string& scratch);
+  // Whether `stored` may be kept as it is. Not if it is not LZ4 or is too large: Zstandard would
+  // take eight times as long per hit and need its table's dictionary.
+  static bool keeps(const CheckedBlock& stored) {
+    return stored.type == BlockType::lz4 && stored.raw_bytes <= kMostRawBytes;
+  }
+  // Compresses the contents of a block in some 3 us, to something that may be kept. Empty if that
+  // does not pay or they are too large. The result is in `scratch`, reused memory of the caller.
+  static std::optional<CheckedBlock> pack(Bytes contents, std::string& scratch);
 
   // The block is not in a cache; null if the bytes are corrupt.
   BlockRef unpack() const;
@@ -132,10 +133,11 @@ class PackedBlock final : public CacheEntry {
   size_t packed_bytes() const { return stored_.payload.size(); }
 
  private:
-  PackedBlock(const BlockKey& key, const CheckedBlock& stored)
-      : CacheEntry(key, true), stored_(stored) {}
+  friend class BlockCache;
+  // Copies the payload of `stored`, everything that unpack_block() needs, to behind the object.
+  PackedBlock(const BlockKey& key, const CheckedBlock& stored);
 
-  CheckedBlock stored_;  // its payload follows this object
+  CheckedBlock stored_;
 };
 
 }  // namespace cellar::engine

@@ -18,18 +18,35 @@
 //   then E, F, G come:                     c d' e f g ...    packed; A and B left
 //   E is requested three times:            E f g ...         unpacked, counts as two
 //
+// Eviction works in bounded steps, because the budget follows the work of the shard and may be
+// lowered on the way of a write (shard/memory_budget.h). A call evicts about kStepBytes and looks
+// at kMostLooks entries; what is left is a debt, which the next calls and pay() reduce. Invariants,
+// between any two calls:
+//
+//   1. bytes() <= room() + the bound of the debt. A call that would exceed it evicts more than a
+//      step: at most as many bytes as it has added or taken from the room.
+//   2. room() >= a kLeastBlockShare-th of the nominal budget, if the budget is not less than that.
+//
+// Entries are copied to memory of the cache's own (slab_memory.h), whose gaps count too: while it
+// exceeds the room, gaps are closed, and where there are too few, blocks leave. So the memory that
+// the cache takes is within the room, and what lowers the room gets whole pages back. A room of
+// less than kLeastHeldBytes may be exceeded up to that.
+//
 // Blocks are reference counted: the cache holds one reference, every BlockRef one. Eviction and
 // packing drop the cache's. A block that a reader still pins stays in memory and does not count
-// against the budget: the number of iterators bounds such blocks. One shard.
+// against the budget, nor does its slab: the number of iterators bounds such blocks. One shard.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <string>
 
 #include "engine/sstable/block.h"
+#include "engine/sstable/slab_memory.h"
 
 namespace cellar::engine {
 
@@ -59,8 +76,19 @@ class BlockCache {
   // Per call, so that a call takes less than some 50 us; the rest is evicted.
   static constexpr size_t kMostPacksAtOnce = 16;
 
-  explicit BlockCache(size_t budget_bytes)
-      : budget_bytes_(budget_bytes), unpacked_bound_(budget_bytes) {}
+  // Per call, so that a call takes less than some 100 us.
+  static constexpr size_t kStepBytes = 512 * 1024;
+  static constexpr size_t kMostLooks = 512;
+  // Charges leave blocks at least one in this many bytes of the budget.
+  static constexpr size_t kLeastBlockShare = 8;
+  // Of a payment.
+  static constexpr size_t kPayBytes = 64 * 1024;
+  static constexpr size_t kLeastHeldBytes = 1 << 20;
+
+  explicit BlockCache(size_t nominal_bytes)
+      : nominal_bytes_(nominal_bytes),
+        budget_bytes_(nominal_bytes),
+        unpacked_bound_(nominal_bytes) {}
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
@@ -78,16 +106,21 @@ class BlockCache {
   // As find(key). `slot` must always be used with that key.
   BlockRef find(const BlockKey& key, BlockSlot& slot);
   bool contains(const BlockKey& key) const { return entries_.contains(key); }
-  // Evicts other blocks to meet the budget. `stored` is the packed form of the block, if available:
-  // it is kept instead if there is no room. If the key is already cached, the cached entry stays.
-  void insert(const BlockRef& block, const CheckedBlock* stored = nullptr);
+  // Inserts a copy of the block and evicts others to meet the budget. `stored` is the packed form
+  // of the block, if available: it is kept instead if there is no room. If the key is already
+  // cached, the cached entry stays. Returns the copy, or `block` if that is not cached unpacked.
+  BlockRef insert(const BlockRef& block, const CheckedBlock* stored = nullptr);
   // Removes the blob's blocks, which will not be requested again.
   void forget(BlobId blob);
   // Memory of the shard's open tables (index, filter) is charged to the same budget; blocks keep at
   // least an eighth of it.
   void charge(size_t bytes);
   void release(size_t bytes);
+  // May be changed at any time. Without a debt bound (0) everything above it is evicted at once.
   void set_budget(size_t bytes);
+  void set_debt_bound(size_t bytes) { debt_bound_ = bytes; }
+  // Evicts some of the debt, which takes some 20 us.
+  void pay() { shrink(kPayBytes); }
 
   struct Stats {
     uint64_t hits = 0;
@@ -103,8 +136,18 @@ class BlockCache {
   size_t blocks() const { return entries_.size(); }  // including packed ones
   size_t bytes() const { return small_.bytes + main_.bytes; }
   size_t packed_bytes() const { return bytes() - unpacked_bytes_; }
+  // Memory for them, with what slots round up and gaps; without the slabs of pinned blocks that
+  // were evicted.
+  size_t held_bytes() const { return slabs_->held_bytes() - slabs_->left_bytes() + large_bytes_; }
   size_t charged_bytes() const { return charged_bytes_; }
   size_t budget_bytes() const { return budget_bytes_; }
+  // The first budget. What is written to disk may depend on this one only, since the budget of the
+  // moment comes and goes.
+  size_t nominal_bytes() const { return nominal_bytes_; }
+  // For blocks, with a budget of `budget_bytes`.
+  size_t room(size_t budget_bytes) const;
+  size_t debt_bytes() const;
+  size_t debt_bound() const { return debt_bound_; }
 
  private:
   using List = boost::intrusive::list<CacheEntry>;
@@ -122,31 +165,49 @@ class BlockCache {
   static size_t footprint(size_t contents_bytes) { return sizeof(Block) + contents_bytes; }
   static size_t footprint(const CacheEntry& entry);
   Queue& queue_of(const CacheEntry& entry) { return entry.in_main_ ? main_ : small_; }
-  size_t room() const;
+  size_t room() const { return room(budget_bytes_); }
   void enter(CacheEntry& entry, List::iterator before);
   void enter(CacheEntry& entry) { enter(entry, queue_of(entry).list.begin()); }
   void leave(CacheEntry& entry);
   bool may_unpack(const PackedBlock& packed);
-  void keep_unpacked(PackedBlock& packed, Block& block);
+  BlockRef keep_unpacked(PackedBlock& packed, const Block& block);
   bool pack(Block& block);
-  void shrink();
-  void shrink_small();
-  void shrink_main(size_t& packs);
+  SlabSlot allocate(size_t bytes);
+  void free(const SlabSlot& slot, size_t bytes);
+  static Block& make_copy(const SlabSlot& slot, const Block& block);
+  static PackedBlock& make_packed(const SlabSlot& slot, const BlockKey& key,
+                                  const CheckedBlock& stored);
+  Block& copy_of(const Block& block);
+  PackedBlock& packed_of(const BlockKey& key, const CheckedBlock& stored);
+  bool move(CacheEntry& entry, const SlabSlot& to);
+  void replace(CacheEntry& entry, CacheEntry& by);
+  bool is_full() const;
+  void shrink(size_t step_bytes = kStepBytes, size_t wanted_bytes = 0);
+  size_t growth(size_t bytes) const;
+  CacheEntry* look(size_t& packs, bool hurry);
+  CacheEntry* look_at_small(bool hurry);
+  CacheEntry* look_at_main(size_t& packs, bool hurry);
+  void evict(CacheEntry& entry);
   void drop(CacheEntry& entry);
   void release_entry(CacheEntry& entry);
   void missed_remembered(size_t bytes);
   void remember(const BlockKey& key);
   bool recall(const BlockKey& key);
 
+  const size_t nominal_bytes_;
   size_t budget_bytes_;
+  size_t debt_bound_ = 0;
   size_t charged_bytes_ = 0;
   absl::flat_hash_map<BlockKey, CacheEntry*> entries_;
   absl::flat_hash_map<BlobId, absl::flat_hash_set<uint64_t>> offsets_;  // of all entries
+  SlabMemoryPtr slabs_{new SlabMemory()};
+  size_t large_bytes_ = 0;  // of entries without a slot
   Queue small_;
   Queue main_;
   size_t unpacked_bytes_ = 0;  // of both queues
   size_t unpacked_bound_;      // if there is no room; frequently requested blocks stay unpacked
   std::string scratch_;
+  std::string inserted_;  // as scratch_, for the block that enters while others are packed
   absl::flat_hash_set<uint64_t> ghosts_;  // fingerprints; as many as the main queue has blocks
   std::deque<uint64_t> ghost_order_;
   Stats stats_;

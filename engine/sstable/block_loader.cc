@@ -212,8 +212,8 @@ void BlockLoader::retry_alone(BlockLoad& load) {
 void BlockLoader::complete(BlockLoad& load, std::vector<Result<Unpacked>> blocks) {
   const bool keep = std::any_of(load.requests.begin(), load.requests.end(),
                                 [](PendingBlock* t) { return t->use == CacheUse::keep; });
-  for (const Result<Unpacked>& one : blocks) {
-    if (keep && one) cache_.insert(one->block, &one->stored);
+  for (Result<Unpacked>& one : blocks) {
+    if (keep && one) one->block = cache_.insert(one->block, &one->stored);
   }
   for (PendingBlock* pending : load.requests) {
     size_t i = 0;

@@ -100,6 +100,10 @@ class TableReader {
   void note_damage(const Error& error) {
     if (!damage_ && error.code == Errc::data_loss) damage_ = error;
   }
+  // Index, filters or other parts that are in memory here are damaged on the device: reads succeed,
+  // a merge saves the rows, the next start would lose the table.
+  bool tail_is_damaged() const { return tail_is_damaged_; }
+  void note_tail_damage() { tail_is_damaged_ = true; }
   Blob& blob() { return **blob_; }
   // For reads that may outlive the table.
   CountedBlob::Ref share_blob() const { return blob_; }
@@ -137,6 +141,7 @@ class TableReader {
   size_t dictionary_bytes_ = 0;  // held by the loader
   std::optional<Error> damage_;
   bool lost_ = false;
+  bool tail_is_damaged_ = false;
 };
 
 // Reads `size` bytes of a blob.

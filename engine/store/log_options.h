@@ -13,8 +13,9 @@ struct LogOptions {
   uint32_t logs = 1;
   // Maximum size of one write. A multiple of 4 KiB.
   size_t batch_bytes = 512u << 10;
-  // Appends are refused while more than this waits for the disk. A single entry may exceed it.
-  size_t max_pending_bytes = 16u << 20;
+  // Appends are refused while more than this waits for the disk. A single entry may exceed it. The
+  // engine lets new writes wait from a lower level on (engine/write/write_turns.h).
+  size_t max_pending_bytes = 64u << 20;
   // `periodic` appends are written within this time.
   int64_t periodic_interval_us = 100'000;
 };

@@ -88,6 +88,14 @@ void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
       return at_us < least_us ? 0 : dead_bytes(firm, entries.time_bounds(), bytes, at_us);
     };
     const uint64_t dead = std::min(dead_at(now_us), figures.live_bytes);
+    const double cells =
+        static_cast<double>(entries.entries()) / static_cast<double>(std::max<uint64_t>(bytes, 1));
+    for (size_t i = 0; i < kDeathHorizonsUs.size(); ++i) {
+      const uint64_t then = dead_at(add_saturating(now_us, kDeathHorizonsUs[i]));
+      const uint64_t dies = then - std::min(dead, then);
+      figures.dying.bytes[i] += dies;
+      figures.dying.cells[i] += static_cast<uint64_t>(static_cast<double>(dies) * cells);
+    }
     if (dead == 0) continue;
     figures.live_bytes -= dead;
     figures.dead_bytes += dead;

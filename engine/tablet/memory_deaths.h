@@ -22,7 +22,7 @@ int64_t memory_due_us(const Tablet& tablet);
 int64_t log_due_us(const Tablet& tablet, const Memtable& flushed);
 
 // Moves what is dead by age or expiry in the memtables, about, from the live bytes of `figures` to
-// the dead. `scale`: bytes on disk per byte in memory.
+// the dead, and adds what will die to the forecast. `scale`: bytes on disk per byte in memory.
 void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures);
 
 }  // namespace cellar::engine

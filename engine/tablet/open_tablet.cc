@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 #include "io/base/log.h"
 #include "io/loop/waiter.h"
 

@@ -9,9 +9,11 @@
 #include "engine/files/manifest_client.h"
 #include "engine/files/obsolete_blobs.h"
 #include "engine/options.h"
+#include "engine/read/row_cache.h"
 #include "engine/sstable/block_loader.h"
 #include "engine/store/blob_store.h"
 #include "engine/tablet/memtable_budget.h"
+#include "engine/tablet/merge_history.h"
 #include "engine/tablet/merge_slot.h"
 #include "engine/tablet/session_blob_ids.h"
 #include "engine/tablet/shard_log.h"
@@ -20,6 +22,7 @@
 #include "engine/write/flow_control.h"
 #include "engine/write/range_tokens.h"
 #include "engine/write/token_memory.h"
+#include "engine/write/write_turns.h"
 #include "io/loop/runtime.h"
 
 namespace cellar::engine {
@@ -62,6 +65,13 @@ struct ReclaimTimes {
   int64_t edit_us = 0;         // spent on removing files without a merge
 };
 
+// The SSTables of the shard's tablets, kept as versions are published (Tablet::count_tables()). A
+// table of which two tablets have parts counts twice, with the bytes of each part.
+struct TableSums {
+  uint64_t tables = 0;
+  uint64_t bytes = 0;
+};
+
 // Counters of EngineStats and ShardFigures.
 struct ShardCounters {
   uint64_t commits = 0;
@@ -81,13 +91,17 @@ struct ShardContext {
   ShardReaders readers;
   ShardLog wal;
   TokenMemory tokens;
+  RowCache rows;
   TabletWatcher* watcher = nullptr;
   RangeTokenRoom range_tokens{};
   FlowControl flow{runtime.timers};
+  WriteTurns turns{runtime.timers};
   Background background{runtime.clock.machine()};
   MergeSlot merge_slot{runtime};
   ReclaimTimes reclaim{};
+  MergeHistory merges{};
   ShardCounters counters{};
+  TableSums tables{};
 };
 
 }  // namespace cellar::engine

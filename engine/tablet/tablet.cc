@@ -20,6 +20,8 @@ namespace {
 
 // Capacity of the scratch buffer that is kept for the next commit.
 constexpr size_t kKeepPayloadBytes = 64 * 1024;
+// A range delete may freeze a memtable of one in so many parts of its full size.
+constexpr size_t kDropFreezes = 16;
 
 // The newest schema change that has a stamp; commits must be stamped above it.
 CommitStamp newest_change(const TableSchema& schema) {
@@ -35,6 +37,15 @@ Result<void> check_range(const RangeDelete& range) {
   return fail(Errc::invalid_argument,
               "a bound of {} bytes is longer than a row key may be, which is {}", longest,
               kMaxRowKeyBytes);
+}
+
+TableSums sums_of(const std::vector<TabletRun>& runs) {
+  TableSums sums;
+  for (const TabletRun& run : runs) {
+    sums.tables += run.tables.size();
+    for (const Ref<TabletTable>& table : run.tables) sums.bytes += table->slice().bytes();
+  }
+  return sums;
 }
 
 int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
@@ -83,8 +94,10 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       last_stamp_(std::max({state_.created, state_.last_flushed, newest_change(schema())})),
       writers_(shard_.flow),
       commits_(*facts_, writers_),
+      line_(shard_.turns, *this),
       range_tokens_(shard_.range_tokens, state_.range_tokens),
       memtables_(shard_.memory, shard_.wal),
+      row_owner_(shard_.rows.new_owner()),
       orphaned_us_(shard.runtime.clock.now_us()),
       tokens_in_tables_until_us_(tokens_until_us(tables)),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
@@ -94,7 +107,10 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
   publish(std::move(runs));
 }
 
-Tablet::~Tablet() { facts_->newest = nullptr; }
+Tablet::~Tablet() {
+  if (counted_.tables != 0) count_tables(false);
+  facts_->newest = nullptr;
+}
 
 // ---- recovery
 
@@ -201,6 +217,12 @@ Result<void> Tablet::refuse(const Write& write, Error error) const {
 
 Result<void> Tablet::submit(Write& write) {
   if (auto valid = check(write); !valid) return refuse(write, std::move(valid).error());
+  auto waits = line_.delay(write);
+  if (!waits) return refuse(write, std::move(waits).error());
+  return *waits ? Result<void>() : submit_in_order(write);
+}
+
+Result<void> Tablet::submit_in_order(Write& write) {
   if (!conditions_.idle()) {
     TRY(const bool waits, conditions_.delay(write));
     if (waits) return {};
@@ -214,6 +236,11 @@ Result<void> Tablet::submit(ConditionalWrite& write) {
   TRY_VOID(validate_row_key(write.row));
   if (write.token.present()) TRY_VOID(validate_token(write.token));
   TRY_VOID(check_row(write.row));
+  TRY(const bool waits, line_.delay(write));
+  return waits ? Result<void>() : submit_in_order(write);
+}
+
+Result<void> Tablet::submit_in_order(ConditionalWrite& write) {
   if (!conditions_.idle()) {
     TRY(const bool waits, conditions_.delay(write));
     if (waits) return {};
@@ -221,6 +248,30 @@ Result<void> Tablet::submit(ConditionalWrite& write) {
   const std::string row(write.row);  // `done` may free the write
   if (!begin_conditional(*this, write)) conditions_.open(row);
   return {};
+}
+
+void Tablet::take_turn(Write& write) {
+  auto taken = check(write);
+  if (taken) taken = submit_in_order(write);
+  if (!taken) taken = refuse(write, std::move(taken).error());
+  if (taken) return;
+  write.error = std::move(taken).error();
+  write.done(write);
+}
+
+void Tablet::take_turn(ConditionalWrite& write) {
+  auto taken = check_serving();
+  if (taken) taken = submit_in_order(write);
+  if (taken) return;
+  write.error = std::move(taken).error();
+  write.done(write);
+}
+
+Async<void> Tablet::writes_drained() {
+  while (!line_.empty() || !conditions_.idle()) {
+    co_await line_.drained();
+    co_await conditions_.drained();
+  }
 }
 
 void Tablet::submit_waiting(Write& write) {
@@ -259,6 +310,10 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
     if (append.failure != nullptr) (void)reported.owner->shard_.wal.is_stopped();
     reported.owner->commits_.reported(reported);
   };
+  if (write.range &&
+      memtables_.freeze_before(*write.range, shard_.options.memtable_bytes / kDropFreezes)) {
+    shard_.watcher->memtable_full(*this);
+  }
   TabletMemtable& memtable = active();  // before the append: it records the log's position
   TRY_VOID(shard_.wal.log->append(
       {.tablet = id_, .epoch = state_.epoch, .stamp = write.stamp, .payload = payload_},
@@ -269,6 +324,11 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   const auto inserted = visit_commit(payload_, write.stamp, insert);
   CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
   memtable.count();
+  if (write.range) {
+    range_deleted_ = write.stamp;
+  } else {
+    shard_.rows.wrote(row_owner_, write.mutation.row, write.stamp);
+  }
   commits_.push(write);
   ++shard_.counters.commits;
   ++load_.writes;
@@ -330,7 +390,19 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   facts_->newest = version_.get();
   facts_->schema_version = schema().version;
   lost_deletes_ = lost_deletes(version_->runs);
+  if (counts_tables_) renew_counted(sums_of(version_->runs));
   ++publications_;
+}
+
+void Tablet::count_tables(bool counts) {
+  counts_tables_ = counts;
+  renew_counted(counts ? sums_of(version_->runs) : TableSums());
+}
+
+void Tablet::renew_counted(TableSums now) {
+  shard_.tables.tables += now.tables - counted_.tables;
+  shard_.tables.bytes += now.bytes - counted_.bytes;
+  counted_ = now;
 }
 
 void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
@@ -382,6 +454,7 @@ void Tablet::alter(TableSchema schema) {
   }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
+  row_owner_ = shard_.rows.new_owner();
   shard_.wal.deaths.note_all(log_clear_us());
   choose_compaction(version_->runs);
   publish(version_->runs);
@@ -430,6 +503,7 @@ void Tablet::share_tables() {
 
 void Tablet::mark_obsolete() {
   obsolete_ = true;
+  count_tables(false);
   facts_->newest = nullptr;
   if (shard_.wal.log) shard_.wal.deaths.note(shard_.wal.log->end(), log_clear_us());
   retire_version();
@@ -456,15 +530,10 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
   if (facts_->reads_held) return std::unexpected(rule_is_changed(id_));
   note_read(spec);
   if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
-  const Ref<const Version> pin = version_;  // the sink may change the version
   std::optional<RowStart> started;
   auto outcome = RowReader::Outcome::handed_over;
   if (RowReader::may_read(spec) && in_range(spec.rows.ranges().front().start)) {
-    outcome = rows.reader(schema_).read({.spec = spec,
-                                         .sources = pin->sources,
-                                         .stamp = facts_->visible,
-                                         .now_us = shard_.runtime.clock.ask_us()},
-                                        sink, started.emplace());
+    outcome = read_row(spec, sink, rows.reader(schema_), started.emplace());
     if (outcome == RowReader::Outcome::done) return ReadStart{};
     // No cell was returned: the cursor may read at the newest version.
     if (started->cells == 0) started.reset();
@@ -474,6 +543,44 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
   if (outcome != RowReader::Outcome::paused) start.step = start.cursor->run(sink);
   if (start.step == ScanStep::done) start.cursor.reset();
   return start;
+}
+
+CommitStamp Tablet::read_stamp(int64_t now_us) const {
+  if (!commits_.empty()) return facts_->visible;
+  // All commits are visible, and the next one gets a greater stamp (next_stamp()).
+  const uint64_t now = static_cast<uint64_t>(now_us) * 1000;
+  return CommitStamp{std::max(now, last_stamp_.value() + 1) - 1};
+}
+
+RowReader::Outcome Tablet::read_row(const ReadSpec& spec, CellSink& sink, RowReader& reader,
+                                    RowStart& start) {
+  const int64_t now_us = shard_.runtime.clock.ask_us();
+  start.stamp = facts_->visible;
+  start.now_us = std::max(now_us, static_cast<int64_t>(start.stamp.value() / 1000));
+  const TimeRange& times = spec.time_range;
+  RowQuery query{.owner = row_owner_, .row = spec.rows.ranges().front().start};
+  // Under several eras the last time at which a cell is alive is not known.
+  bool keep = times.start_us <= 0 && times.end_us == kMaxTimestampUs && !retention().remembers();
+  if (keep) {
+    const WantedColumns wanted = wanted_columns(spec);
+    query.versions = wanted.versions;
+    query.columns = wanted.columns;
+    if (const CachedRow* row = shard_.rows.find(query, range_deleted_, start.now_us)) {
+      return row->give(sink, start.cells) ? RowReader::Outcome::done : RowReader::Outcome::paused;
+    }
+    keep = shard_.rows.wants_last();
+  }
+  const Ref<const Version> pin = version_;  // the sink may change the version
+  RowReader::Request request{
+      .spec = spec, .sources = pin->sources, .stamp = facts_->visible, .now_us = now_us};
+  if (!keep) return reader.read(request, sink, start);
+  const CommitStamp stamp = read_stamp(now_us);
+  int64_t alive_until_us = INT64_MAX;
+  request.alive_until_us = &alive_until_us;
+  RowRecorder recorder(sink, shard_.rows.scratch());
+  const RowReader::Outcome outcome = reader.read(request, recorder, start);
+  if (outcome == RowReader::Outcome::done) shard_.rows.keep(query, recorder, stamp, alive_until_us);
+  return outcome;
 }
 
 void Tablet::note_read(const ReadSpec& spec) {

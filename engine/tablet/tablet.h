@@ -27,6 +27,7 @@
 #include "engine/filter/named_columns.h"
 #include "engine/manifest/tablet_seed.h"
 #include "engine/read/cell_watch.h"
+#include "engine/read/row_reader.h"
 #include "engine/read/row_start.h"
 #include "engine/tablet/row_samples.h"
 #include "engine/tablet/run_shapes.h"
@@ -36,6 +37,7 @@
 #include "engine/wal/replay.h"
 #include "engine/write/commit_queue.h"
 #include "engine/write/row_lock_table.h"
+#include "engine/write/write_turns.h"
 #include "io/loop/event.h"
 #include "io/loop/gate.h"
 
@@ -57,6 +59,12 @@ struct TabletAccess {
   bool refuses_writes = false;
 };
 
+// What has left a tablet's tables since it was opened, in no output of a merge.
+struct TabletDepartures {
+  uint64_t cells = 0;
+  uint64_t bytes = 0;  // about, on disk
+};
+
 // What a tablet has served since it was opened.
 struct TabletLoad {
   uint64_t reads = 0;
@@ -64,7 +72,7 @@ struct TabletLoad {
   RowSamples samples;  // of the rows in use
 };
 
-class Tablet final : public ReplayTarget, private ConditionHost {
+class Tablet final : public ReplayTarget, private ConditionHost, private TurnHost {
  public:
   // `tables` are the seed's, open. Visible from the start: the tables and the replayed commits.
   Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable>> tables);
@@ -104,6 +112,12 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // Implements Engine::start_read; `rows` is the shard's.
   Result<ReadStart> start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                const Clock* clock);
+
+  // Resumes when no write waits for the log, and none for a row or for the end of a change of
+  // rules.
+  Async<void> writes_drained();
+  // Resumes when no write waits for the log.
+  Async<void> turns_drained() { return line_.drained(); }
 
   // ---- for conditional.cc ----
   RowLockTable& conditions() { return conditions_; }
@@ -177,7 +191,15 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   void share_tables();
 
   // ---- figures ----
+  // Whether its tables are in ShardContext::tables: from the beginning, until it is obsolete or
+  // destroyed. A tablet that is prepared beside others with the same tables is not.
+  void count_tables(bool counts);
   const TabletLoad& load() const { return load_; }
+  const TabletDepartures& departures() const { return departures_; }
+  void departed(const MergeRecord& merge) {
+    departures_.cells += merge.left_cells;
+    departures_.bytes += merge.left_bytes;
+  }
   // State of the reclaiming component (reclaim_forecast.h), which creates it on first use.
   std::unique_ptr<TabletAttachment>& reclaim_state() { return reclaim_state_; }
   // Time from a cell's death until it is overdue: reclaim_within and the margin.
@@ -195,6 +217,11 @@ class Tablet final : public ReplayTarget, private ConditionHost {
 
  private:
   void note_read(const ReadSpec& spec);
+  // Reads a row from the row cache, or from the sources, and may keep it there.
+  RowReader::Outcome read_row(const ReadSpec& spec, CellSink& sink, RowReader& reader,
+                              RowStart& start);
+  // A read at the visible stamp sees every commit of the tablet up to this one.
+  CommitStamp read_stamp(int64_t now_us) const;
   std::unique_ptr<ScanCursor> make_cursor(const ReadSpec& spec, const VisibleStamp* as_of,
                                           std::unique_ptr<CellWatch> watch,
                                           std::optional<RowStart> started,
@@ -205,6 +232,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Result<void> refuse(const Write& write, Error error) const;
   Result<void> encode(Write& write, bool judged);
   Result<void> encode_with_range_token(const Write& write);
+  Result<void> submit_in_order(Write& write);
+  Result<void> submit_in_order(ConditionalWrite& write);
+  void take_turn(Write& write) override;
+  void take_turn(ConditionalWrite& write) override;
   void submit_waiting(Write& write) override;
   bool submit_waiting(ConditionalWrite& write) override;
   void apply(CommitStamp stamp, Bytes payload);
@@ -212,6 +243,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   static const Error* lost_deletes(const std::vector<TabletRun>& runs);
   void publish(std::vector<TabletRun> runs);
   void retire_version();
+  void renew_counted(TableSums now);
   // Called when runs or rules have changed.
   void choose_compaction(const std::vector<TabletRun>& runs);
   void renew_retention();
@@ -232,6 +264,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   FlowControl::Writers writers_;
   CommitQueue commits_;
   RowLockTable conditions_{*this};
+  WriteTurns::Line line_;  // before conditions_ on the way of a write
   RangeTokens range_tokens_;
   TabletMemtables memtables_;
   Ref<Version> version_;
@@ -242,11 +275,16 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   bool obsolete_ = false;
   TabletAccess access_;
   TabletLoad load_;
+  TabletDepartures departures_;
   size_t runs_behind_ = 0;
   std::unique_ptr<TabletAttachment> reclaim_state_;
   Compaction compaction_ = Compaction::automatic;  // until first chosen
   uint64_t publications_ = 0;
+  bool counts_tables_ = true;
+  TableSums counted_;  // its part of ShardContext::tables
   int64_t newest_flushed_us_ = INT64_MIN;
+  uint64_t row_owner_;                   // in the shard's row cache
+  CommitStamp range_deleted_;            // the last delete of rows since the tablet was opened
   const Error* lost_deletes_ = nullptr;  // of version_: why some range deletes are unknown
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // in the tables with which it was opened

@@ -21,6 +21,31 @@ void TabletMemtables::freeze() {
   frozen_.push_back(std::exchange(active_, nullptr));
 }
 
+namespace {
+
+bool has_many_in(const Memtable& memtable, const RangeDelete& range) {
+  std::string end;
+  if (!range.end.empty()) append_row_prefix(end, range.end);
+  std::string start;
+  append_row_prefix(start, range.start);
+  Memtable::Iterator it = memtable.iterator();
+  size_t entries = 0;
+  for (Step step = it.seek(start); step == Step::ready; step = it.next()) {
+    if (!end.empty() && it.key() >= Bytes(end)) return false;
+    if (++entries == TabletMemtables::kManyEntries) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool TabletMemtables::freeze_before(const RangeDelete& range, size_t least_bytes) {
+  if (active_bytes() < least_bytes || !has_active_commits()) return false;
+  if (!has_many_in(active_->entries, range)) return false;
+  freeze();
+  return true;
+}
+
 void TabletMemtables::freeze_replayed() {
   if (!active_) return;
   active_->log_begin = kLogEnd;

@@ -29,6 +29,11 @@ class TabletMemtables {
   TabletMemtable& begin();
   // Freezes the active memtable unless it has no commits; commits go to a new one.
   void freeze();
+  // Before a range delete goes to the active memtable: freezes it if it has at least `least_bytes`,
+  // of which kManyEntries lie in the range. In one memtable with the delete they would be walked
+  // one by one by readers, which seek past those of an older one (read/scan.h). True: frozen.
+  static constexpr size_t kManyEntries = 1024;
+  bool freeze_before(const RangeDelete& range, size_t least_bytes);
   // The same for one that holds replayed commits only: nothing of the open log, so it does not
   // prevent trimming.
   void freeze_replayed();

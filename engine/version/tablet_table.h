@@ -42,6 +42,8 @@ class TabletTable final : public ShardCounted<TabletTable> {
   const Error* damage() const { return slice_.table().damage(); }
   // Another tablet is about to name the blob, counted by BlobRefCounts.
   void share() { item_.shared = true; }
+  // A complete verification that began at this time has found no damage.
+  void verified(int64_t at_us) { item_.verified_us = at_us; }
   // REQUIRES: it was in no version, so it has no readers.
   void mark_obsolete() { obsolete_ = true; }
   // It belonged to that tablet until now; remaining readers pin it.

@@ -50,6 +50,15 @@ struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
   CommitStamp visible_stamp() const override { return visible; }
 };
 
+// Is told when the bytes of a gauge have changed. Must not change the gauge, but for its release.
+class MemtableGaugeWatcher {
+ public:
+  virtual void memtables_changed() = 0;
+
+ protected:
+  ~MemtableGaugeWatcher() = default;
+};
+
 // The bytes of all memtables of a shard.
 struct MemtableGauge {
   size_t bytes = 0;         // of memtables that are not flushed
@@ -57,6 +66,13 @@ struct MemtableGauge {
   size_t pinned_bytes = 0;  // flushed memtables that cursors still hold
   size_t all_bytes() const { return bytes + pinned_bytes; }
   MemoryRelease release{};  // frees the blocks of destroyed memtables
+  MemtableGaugeWatcher* watcher = nullptr;
+
+  // Of memtables that exist, and of destroyed ones that are not freed yet.
+  size_t held_bytes() const { return all_bytes() + release.bytes(); }
+  void changed() const {
+    if (watcher != nullptr) watcher->memtables_changed();
+  }
 };
 
 // A memtable and the position of its commits in the log.
@@ -70,6 +86,7 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
       if (entries.frozen()) gauge.frozen_bytes -= counted;
     }
     gauge.release.take(entries.release());
+    gauge.changed();
   }
 
   void freeze() {
@@ -85,11 +102,13 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
     gauge.pinned_bytes += counted;
   }
 
-  // Updates the gauge; call after every change.
+  // Updates the gauge; call after every change. Most changes fit into the arena's last block.
   void count() {
     const size_t now = entries.bytes();
+    if (now == counted) return;
     gauge.bytes += now - counted;
     counted = now;
+    gauge.changed();
   }
 
   MemtableGauge& gauge;

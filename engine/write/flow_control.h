@@ -51,6 +51,7 @@ struct FlowLevels {
   uint64_t memtable_bound = 1;
   uint64_t log_pending_bytes = 0;  // wait for the disk
   uint64_t log_pending_bound = 1;
+  bool log_failed = false;
   uint64_t log_durable_end = 0;  // a position, from which the log's drain is measured
 };
 

@@ -9,52 +9,7 @@ namespace {
 
 constexpr uint32_t kRetryMs = 100;
 
-size_t text_bytes(const Write& write) {
-  size_t size = write.mutation.row.size();
-  for (const Mutation& op : write.mutation.mutations) {
-    size += op.family.size() + op.qualifier.size() + op.value.size();
-  }
-  return size;
-}
-
-// What a waiting write needs of its own; Waiting::size() of its copy.
-size_t copied_bytes(const Write& write) {
-  if (write.range) return write.range->start.size() + write.range->end.size();
-  return text_bytes(write) + write.mutation.mutations.size() * sizeof(Mutation);
-}
-
-void put(std::string& bytes, Bytes& view) {
-  const size_t at = bytes.size();
-  bytes.append(view);
-  view = Bytes(bytes.data() + at, view.size());  // the capacity is reserved
-}
-
 }  // namespace
-
-std::unique_ptr<RowLockTable::Waiting> RowLockTable::copy_of(Write& write) {
-  auto waiting = std::make_unique<Waiting>();
-  waiting->write = &write;
-  if (write.range) {
-    waiting->start = write.range->start;
-    waiting->end = write.range->end;
-    write.range = RangeDelete{waiting->start, waiting->end};
-    return waiting;
-  }
-  waiting->bytes.reserve(text_bytes(write));
-  put(waiting->bytes, write.mutation.row);
-  waiting->mutations.assign(write.mutation.mutations.begin(), write.mutation.mutations.end());
-  for (Mutation& op : waiting->mutations) {
-    put(waiting->bytes, op.family);
-    put(waiting->bytes, op.qualifier);
-    put(waiting->bytes, op.value);
-  }
-  write.mutation.mutations = waiting->mutations;
-  return waiting;
-}
-
-Bytes RowLockTable::row_of(const Waiting& waiting) {
-  return waiting.conditional != nullptr ? waiting.conditional->row : waiting.write->mutation.row;
-}
 
 bool RowLockTable::touches_open_row(const RangeDelete& range) const {
   const auto first = open_.lower_bound(range.start);
@@ -80,7 +35,7 @@ Result<void> RowLockTable::check_room(size_t bytes) const {
           .retry_after(kRetryMs));
 }
 
-Result<bool> RowLockTable::wait_in(Queue& queue, std::unique_ptr<Waiting> waiting) {
+Result<bool> RowLockTable::wait_in(Queue& queue, std::unique_ptr<WaitingWrite> waiting) {
   waiting_bytes_ += waiting->size();
   queue.push_back(std::move(waiting));
   ++waiting_;
@@ -103,9 +58,7 @@ Result<bool> RowLockTable::delay(ConditionalWrite& write) {
   Queue* queue = queue_for(write.row);
   if (queue == nullptr) return false;
   TRY_VOID(check_room(0));
-  auto waiting = std::make_unique<Waiting>();
-  waiting->conditional = &write;
-  return wait_in(*queue, std::move(waiting));
+  return wait_in(*queue, waiting_of(write));
 }
 
 void RowLockTable::open(Bytes row) {
@@ -113,7 +66,7 @@ void RowLockTable::open(Bytes row) {
   CHECK(opened, "row '{}' is open already", escape_bytes(row));
 }
 
-bool RowLockTable::submit(Waiting& waiting) {
+bool RowLockTable::submit(WaitingWrite& waiting) {
   --waiting_;
   waiting_bytes_ -= waiting.size();
   if (waiting.conditional != nullptr) return host_.submit_waiting(*waiting.conditional);
@@ -128,7 +81,7 @@ void RowLockTable::close(Bytes row) {
     const auto it = open_.find(key);
     CHECK(it != open_.end(), "row '{}' is not open", escape_bytes(key));
     if (it->second.empty()) break;
-    const std::unique_ptr<Waiting> first = std::move(it->second.front());
+    const std::unique_ptr<WaitingWrite> first = std::move(it->second.front());
     it->second.pop_front();
     if (!submit(*first)) return;  // it has opened the row itself
   }
@@ -159,15 +112,15 @@ Async<void> RowLockTable::drained() {
 
 void RowLockTable::drain_behind() {
   while (!behind_.empty() && !held_) {
-    Waiting& front = *behind_.front();
+    WaitingWrite& front = *behind_.front();
     if (front.write != nullptr && front.write->range) {
       if (touches_open_row(*front.write->range)) return;
-    } else if (const auto it = open_.find(row_of(front)); it != open_.end()) {
+    } else if (const auto it = open_.find(front.row()); it != open_.end()) {
       it->second.push_back(std::move(behind_.front()));
       behind_.pop_front();
       continue;
     }
-    const std::unique_ptr<Waiting> first = std::move(behind_.front());
+    const std::unique_ptr<WaitingWrite> first = std::move(behind_.front());
     // It stays in front until it is finished, so that later arrivals wait for it.
     const bool through = submit(*first);
     behind_.pop_front();

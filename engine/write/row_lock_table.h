@@ -26,9 +26,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "engine/engine.h"
+#include "engine/write/waiting_write.h"
 #include "io/loop/event.h"
 
 namespace cellar::engine {
@@ -74,27 +74,13 @@ class RowLockTable {
   void close(Bytes row);
 
  private:
-  // A plain write with its own copy, or a conditional write.
-  struct Waiting {
-    Write* write = nullptr;
-    ConditionalWrite* conditional = nullptr;
-    std::string bytes;
-    std::vector<Mutation> mutations;
-    std::string start;
-    std::string end;
-    size_t size() const {
-      return bytes.size() + start.size() + end.size() + mutations.size() * sizeof(Mutation);
-    }
-  };
-  using Queue = std::deque<std::unique_ptr<Waiting>>;
+  using Queue = std::deque<std::unique_ptr<WaitingWrite>>;
 
-  static std::unique_ptr<Waiting> copy_of(Write& write);
-  static Bytes row_of(const Waiting& waiting);
   bool touches_open_row(const RangeDelete& range) const;
   Queue* queue_for(Bytes row);
   Result<void> check_room(size_t bytes) const;
-  Result<bool> wait_in(Queue& queue, std::unique_ptr<Waiting> waiting);
-  bool submit(Waiting& waiting);
+  Result<bool> wait_in(Queue& queue, std::unique_ptr<WaitingWrite> waiting);
+  bool submit(WaitingWrite& waiting);
   void drain_behind();
 
   ConditionHost& host_;

@@ -28,9 +28,9 @@ char* Arena::allocate_slow(size_t n) {
   const size_t block = std::clamp(bytes_, kFirstBlockBytes, kBlockBytes);
   const bool alone = n > block / 4;
   const size_t size = alone ? n : block;
-  blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+  blocks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
   bytes_ += size;
-  char* p = blocks_.back().get();
+  char* p = blocks_.back().memory.get();
   if (!alone) {
     next_ = p + n;
     left_ = size - n;
@@ -38,7 +38,7 @@ char* Arena::allocate_slow(size_t n) {
   return p;
 }
 
-std::vector<std::unique_ptr<char[]>> Arena::release() {
+std::vector<Arena::Block> Arena::release() {
   next_ = nullptr;
   left_ = bytes_ = 0;
   return std::exchange(blocks_, {});

@@ -36,9 +36,13 @@ class Arena {
   }
   // Bytes taken from the allocator, including unused space.
   size_t bytes() const { return bytes_; }
+  struct Block {
+    std::unique_ptr<char[]> memory;
+    size_t bytes = 0;
+  };
   // Releases all blocks, for a caller that frees them one by one. Their contents must no longer be
   // read.
-  std::vector<std::unique_ptr<char[]>> release();
+  std::vector<Block> release();
 
  private:
   char* allocate_slow(size_t n);
@@ -46,7 +50,7 @@ class Arena {
   char* next_ = nullptr;
   size_t left_ = 0;
   size_t bytes_ = 0;
-  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::vector<Block> blocks_;
 };
 
 }  // namespace cellar

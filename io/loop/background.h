@@ -108,6 +108,10 @@ class Background {
   };
   const Stats& stats() const { return stats_; }
 
+  // Whether there was nothing to serve in the turn before the last slice. Tells the load only if
+  // that slice followed another one at once; work that can wait takes several such looks.
+  bool turn_was_idle() const { return idle_; }
+
  private:
   bool may_begin(Work& work, uint64_t slices_before);
   Work* next() const;

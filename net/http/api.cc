@@ -97,6 +97,10 @@ HttpResponse json_error(const Error& error) {
   return response;
 }
 
+engine::Author author_of(const HttpRequest& request) {
+  return {request.principal ? request.principal->name : "http", request.peer};
+}
+
 Result<json::object> object_of(const HttpRequest& request) {
   boost::system::error_code error;
   json::parse_options options;

@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 
+#include "engine/catalog/audit_trail.h"
 #include "engine/model/retention_rule.h"
 #include "io/base/bytes.h"
 #include "io/base/result.h"
@@ -19,6 +20,9 @@ namespace json = boost::json;
 HttpResponse json_response(const json::value& body, int status = 200);
 // The HTTP status follows from the code.
 HttpResponse json_error(const Error& error);
+
+// Who makes the change, for the audit trail.
+engine::Author author_of(const HttpRequest& request);
 
 // Parses the body of a request as an object. INVALID_ARGUMENT.
 Result<json::object> object_of(const HttpRequest& request);

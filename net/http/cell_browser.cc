@@ -1,5 +1,6 @@
 #include "net/http/cell_browser.h"
 
+#include "engine/filter/compiled_filter.h"
 #include "engine/read/scan.h"
 #include "net/server/shard/clock_gate.h"
 
@@ -99,6 +100,43 @@ Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch
   co_return Result<void>();
 }
 
+FilterSpec filter_of(const BrowseRequest& request) {
+  FilterSpec filter;
+  const auto add = [&filter](FilterKind kind, const std::string& text) {
+    if (text.empty()) return;
+    FilterNode node;
+    node.kind = kind;
+    node.text = text;
+    filter.nodes.push_back(std::move(node));
+  };
+  add(FilterKind::family_regex, request.family);
+  add(FilterKind::qualifier_regex, request.qualifier);
+  add(FilterKind::value_regex, request.text);
+  if (filter.nodes.size() < 2) return filter;
+  FilterNode chain;
+  chain.kind = FilterKind::chain;
+  chain.child_count = static_cast<uint32_t>(filter.nodes.size());
+  filter.nodes.insert(filter.nodes.begin(), std::move(chain));
+  return filter;
+}
+
+Result<ReadSpec> spec_of(const BrowseRequest& request) {
+  ReadSpec spec;
+  KeyRange rows = KeyRange::prefix(request.prefix);
+  if (!request.after.empty()) rows = intersect(rows, {request.after + '\0', ""});
+  if (!rows.empty()) spec.rows.add(rows);
+  spec.explain = true;
+  spec.include_dead = request.include_dead;
+  spec.time_range = request.times;
+  spec.versions = request.versions;
+  const FilterSpec filter = filter_of(request);
+  if (filter.empty()) return spec;
+  TRY_VOID(validate_filter(filter));
+  TRY(const engine::FilterPlan plan, engine::plan_filter(filter));
+  plan.narrow(spec);
+  return spec;
+}
+
 }  // namespace
 
 Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
@@ -108,6 +146,7 @@ Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
   if (table == nullptr) {
     co_return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(request.table));
   }
+  CO_TRY(ReadSpec spec, spec_of(request));
   CO_TRY_VOID(shard.admission().begin_scan());
   BrowsedCells found;
   found.now_us = shard.clock().now_us();
@@ -115,14 +154,10 @@ Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
   Walk walk;
   walk.sink = &sink;
   walk.until_us = shard.timers().now_us() + kMaxBrowseUs;
-  KeyRange rows = KeyRange::prefix(request.prefix);
-  if (!request.after.empty()) rows = intersect(rows, {request.after + '\0', ""});
-  if (!rows.empty()) walk.spec.rows.add(rows);
-  walk.spec.explain = true;
-  walk.spec.include_dead = request.include_dead;
+  walk.spec = std::move(spec);
   Result<void> done;
   for (const engine::TabletDescriptor& tablet : table->tablets) {
-    if (intersect(rows, {tablet.start, tablet.end}).empty()) continue;
+    if (walk.spec.rows.clip(tablet.start, tablet.end).ranges().empty()) continue;
     ShardServer& owner = shard.peer(tablet.shard);
     auto there = [&owner, &tablet, &walk] {
       return read_tablet(owner, tablet.id, tablet.epoch, walk);

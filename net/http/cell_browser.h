@@ -16,6 +16,12 @@ struct BrowseRequest {
   std::string after;         // rows after this one; empty: from the first
   size_t cells = 200;        // at most kMaxBrowsedCells
   bool include_dead = true;  // also dead cells not yet reclaimed
+  // Empty and absent: all. Regular expressions match the whole family, qualifier, value.
+  std::string family;
+  std::string qualifier;
+  std::string text;
+  TimeRange times;
+  uint32_t versions = 0;  // the newest of each column; dead ones count
 };
 
 inline constexpr size_t kMaxBrowsedCells = 1000;
@@ -40,7 +46,7 @@ struct BrowsedCells {
   int64_t now_us = 0;  // trusted time of the reading
 };
 
-// Call on the requesting shard. NOT_FOUND.
+// Call on the requesting shard. NOT_FOUND; INVALID_ARGUMENT for a regular expression.
 Async<Result<BrowsedCells>> browse(server::ShardServer& shard, BrowseRequest request);
 
 }  // namespace cellar::http

@@ -34,6 +34,16 @@ bool is_number(std::string_view name) {
   return dots == 3;
 }
 
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string table_of(const HttpRequest& request, TableIn where) {
@@ -76,11 +86,32 @@ Result<HttpAuthorizer::Who> TokenAuthorizer::authorize(const HttpRequest& reques
   return std::move(identity.principal);
 }
 
-Gatekeeper::Gatekeeper(std::string_view hosts) {
-  while (!hosts.empty()) {
-    const size_t end = std::min(hosts.find(' '), hosts.size());
-    if (end > 0) hosts_.push_back(host_name(hosts.substr(0, end)));
-    hosts.remove_prefix(std::min(end + 1, hosts.size()));
+Gatekeeper::Gatekeeper(std::string_view hosts, std::string_view nodes) {
+  for (const std::string_view host : words_of(hosts)) hosts_.push_back(host_name(host));
+  for (const std::string_view node : words_of(nodes)) nodes_.emplace_back(node);
+}
+
+bool Gatekeeper::is_peer(std::string_view origin) const {
+  return !origin.empty() && std::ranges::find(nodes_, origin) != nodes_.end();
+}
+
+std::optional<HttpResponse> Gatekeeper::preflight(const HttpRequest& request) const {
+  if (request.method != Method::options || !is_peer(request.origin)) return std::nullopt;
+  if (!request.host.empty() && !is_ours(request.host)) return std::nullopt;
+  HttpResponse response;
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
+  response.headers.emplace_back("Access-Control-Allow-Headers",
+                                "Authorization, Content-Type, X-Cellar-Request");
+  response.headers.emplace_back("Access-Control-Max-Age", "600");
+  share(request, response);
+  return response;
+}
+
+void Gatekeeper::share(const HttpRequest& request, HttpResponse& response) const {
+  if (nodes_.empty()) return;
+  response.headers.emplace_back("Vary", "Origin");
+  if (is_peer(request.origin)) {
+    response.headers.emplace_back("Access-Control-Allow-Origin", request.origin);
   }
 }
 
@@ -96,7 +127,7 @@ std::optional<HttpResponse> Gatekeeper::refuse_foreign(const HttpRequest& reques
   }
   const bool same =
       request.origin == "http://" + request.host || request.origin == "https://" + request.host;
-  if (!request.origin.empty() && !same) {
+  if (!request.origin.empty() && !same && !is_peer(request.origin)) {
     return error_response(403, "PERMISSION_DENIED", "the Origin is another site");
   }
   return std::nullopt;
@@ -108,7 +139,8 @@ std::optional<HttpResponse> Gatekeeper::refuse(HttpRequest& request, const Gate&
   // A page of another site cannot read the reply, but it must not make the node work either. A link
   // to the console is open, and a browser sends "none" for an address typed by hand.
   const std::string& site = request.fetch_site;
-  if (gate.access != Access::open && !site.empty() && site != "same-origin" && site != "none") {
+  const bool ours = site.empty() || site == "same-origin" || site == "none";
+  if (gate.access != Access::open && !ours && !is_peer(request.origin)) {
     return error_response(403, "PERMISSION_DENIED", "the Sec-Fetch-Site is another site");
   }
   if (gate.access == Access::operation && request.method == Method::post) {

@@ -70,20 +70,29 @@ class TokenAuthorizer final : public HttpAuthorizer {
 
 class Gatekeeper {
  public:
-  // `hosts`: allowed Host names, separated by blanks.
-  explicit Gatekeeper(std::string_view hosts);
+  // `hosts`: allowed Host names; `nodes`: origins of consoles that may use this node besides its
+  // own; both separated by blanks.
+  explicit Gatekeeper(std::string_view hosts, std::string_view nodes = {});
 
   // Returns a refusal, or sets the request's principal. A POST must also have a JSON body and
   // X-Cellar-Request, which only a same-origin script or a program can send.
   std::optional<HttpResponse> refuse(HttpRequest& request, const Gate& gate,
                                      HttpAuthorizer& authorizer) const;
+  // The answer to a browser that asks whether a page of another origin may send a request; null if
+  // it is no such question or the origin is not one of `nodes`.
+  std::optional<HttpResponse> preflight(const HttpRequest& request) const;
+  // Permits the page that sent the request to read the answer, if its origin is one of `nodes`.
+  void share(const HttpRequest& request, HttpResponse& response) const;
   // The checks against foreign sites; also used if no route matches.
   std::optional<HttpResponse> refuse_foreign(const HttpRequest& request) const;
 
  private:
   bool is_ours(std::string_view host) const;
 
+  bool is_peer(std::string_view origin) const;
+
   std::vector<std::string> hosts_;
+  std::vector<std::string> nodes_;
 };
 
 }  // namespace cellar::http

@@ -10,9 +10,13 @@ namespace cellar::http {
 namespace {
 
 // No foreign sources, nothing inline; the page may not be shown in a frame.
-constexpr std::string_view kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+// The page asks this node and those of http.nodes.
+std::string policy(std::string_view nodes) {
+  return fmt::format(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+      "connect-src 'self'{}{}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      nodes.empty() ? "" : " ", nodes);
+}
 
 std::string_view type_of(std::string_view name) {
   if (name.ends_with(".html")) return "text/html; charset=utf-8";
@@ -24,7 +28,7 @@ std::string_view type_of(std::string_view name) {
 
 }  // namespace
 
-Async<HttpResponse> handle_asset(HttpNode&, const HttpRequest& request) {
+Async<HttpResponse> handle_asset(HttpNode& node, const HttpRequest& request) {
   std::string_view name = request.path;
   name.remove_prefix(name.rfind('/') + 1);
   if (name.empty()) name = "index.html";
@@ -34,7 +38,7 @@ Async<HttpResponse> handle_asset(HttpNode&, const HttpRequest& request) {
   response.content_type = type_of(name);
   response.body = asset->bytes;
   response.headers.emplace_back("Cache-Control", "no-cache");
-  response.headers.emplace_back("Content-Security-Policy", kPolicy);
+  response.headers.emplace_back("Content-Security-Policy", policy(node.options().http.nodes));
   co_return response;
 }
 

@@ -1,8 +1,4 @@
 // Cells for display, and operator commands: drain, reload, release held time.
-#include <unistd.h>
-
-#include <csignal>
-
 #include "engine/model/death_cause.h"
 #include "engine/node/clock_keeper.h"
 #include "net/http/api.h"
@@ -41,6 +37,15 @@ Result<BrowseRequest> browse_request(const HttpRequest& request) {
   TRY(wanted.cells, number_parameter(request, "limit", 200, kMaxBrowsedCells));
   wanted.cells = std::max<size_t>(wanted.cells, 1);
   wanted.include_dead = request.parameter("dead") != "0";
+  wanted.family = request.parameter("family");
+  wanted.qualifier = request.parameter("qualifier");
+  wanted.text = request.parameter("value");
+  TRY(const uint64_t since_us, number_parameter(request, "since_us", 0, kMaxTimestampUs));
+  TRY(const uint64_t until_us,
+      number_parameter(request, "until_us", kMaxTimestampUs, kMaxTimestampUs));
+  TRY(const uint64_t versions, number_parameter(request, "versions", 0, UINT32_MAX));
+  wanted.times = {static_cast<int64_t>(since_us), static_cast<int64_t>(until_us)};
+  wanted.versions = static_cast<uint32_t>(versions);
   return wanted;
 }
 
@@ -82,9 +87,8 @@ Async<HttpResponse> handle_drain(HttpNode& node, const HttpRequest& request) {
                            {"reason", node.readiness().reason()}});
 }
 
-// Same as SIGHUP: the main thread reads the configuration and logs the result.
-Async<HttpResponse> handle_reload(HttpNode&, const HttpRequest&) {
-  kill(getpid(), SIGHUP);
+Async<HttpResponse> handle_reload(HttpNode& node, const HttpRequest&) {
+  node.served()->ask_reload();
   co_return json_response({{"asked", true}}, 200);
 }
 

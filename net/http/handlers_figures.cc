@@ -41,10 +41,10 @@ json::value shard_value(size_t number, const ShardReading& shard) {
     for (const uint64_t n : op.answers) answered += n;
   }
   return {{"shard", number},
-          {"idle_us", shard.slept_us},
-          {"turns", shard.turns},
-          {"stalls", shard.stalls},
-          {"longest_stall_us", shard.longest_stall_us},
+          {"idle_us", shard.loop.slept_us},
+          {"turns", shard.loop.turns},
+          {"stalls", shard.loop.stalls},
+          {"longest_stall_us", shard.loop.longest_stall_us},
           {"sessions", shard.connections},
           {"requests", shard.counters.requests},
           {"in_flight", shard.counters.requests - std::min(shard.counters.requests, answered)},
@@ -58,6 +58,12 @@ json::value shard_value(size_t number, const ShardReading& shard) {
           {"memtable_bytes", shard.engine.memtable_bytes},
           {"cache_bytes", shard.engine.cache_bytes},
           {"metadata_bytes", shard.engine.metadata_bytes},
+          {"released_bytes", shard.figures.memory.released_bytes},
+          {"token_bytes", shard.figures.memory.token_bytes},
+          {"free_bytes", shard.figures.memory.free_bytes},
+          {"row_bytes", shard.figures.memory.row_bytes},
+          {"row_hits", shard.figures.row_hits},
+          {"row_misses", shard.figures.row_misses},
           {"log_bytes", shard.engine.log_bytes},
           {"cache_hits", shard.figures.cache_hits},
           {"cache_packed_hits", shard.figures.cache_packed_hits},
@@ -106,23 +112,38 @@ json::value latency_value(const LatencyReading& latency) {
           {"p99_us", latency.p99_us}};
 }
 
+// Null: not known.
+json::value known_bytes(uint64_t bytes) {
+  return bytes == server::DiskRoom::kUnknown ? json::value() : json::value(bytes);
+}
+
+// Null: no TLS.
+json::value certificate_value(const NodeReading& reading) {
+  const int64_t us = reading.certificate_expires_us;
+  return us == 0 ? json::value() : json::value(us);
+}
+
 }  // namespace
 
 Async<HttpResponse> handle_node(HttpNode& node, const HttpRequest&) {
   const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
-  server::Server& server = *node.server();
+  ServedNode& served = *node.served();
   const server::ServerOptions& options = node.options();
-  const engine::RecoveryReport& found = server.on(ShardId{0}).node().recovery();
-  co_return json_response({{"version", server.facts().version},
+  const engine::RecoveryReport& found = served.on(ShardId{0}).node().recovery();
+  co_return json_response({{"version", served.facts().version},
                            {"state", server::name_of(node.readiness().state())},
                            {"reason", node.readiness().reason()},
                            {"drained_by_operator", node.readiness().drained_by_operator()},
-                           {"address", server.address()},
+                           {"address", served.address()},
+                           {"nodes", options.http.nodes},
                            {"data_dir", options.data_dir},
-                           {"io_backend", server.facts().io_backend},
-                           {"io_reason", server.facts().io_reason},
-                           {"shards", server.shards()},
+                           {"io_backend", served.facts().io_backend},
+                           {"io_reason", served.facts().io_reason},
+                           {"shards", served.shards()},
                            {"memory_bytes", options.engine.memory_bytes},
+                           {"disk_free_bytes", known_bytes(reading->disk_free_bytes)},
+                           {"disk_reserve_bytes", reading->disk_reserve_bytes},
+                           {"certificate_expires_us", certificate_value(*reading)},
                            {"uptime_us", reading->uptime_us},
                            {"now_us", reading->wall_us},
                            {"recovery",
@@ -143,34 +164,16 @@ Async<HttpResponse> handle_shards(HttpNode& node, const HttpRequest&) {
   co_return json_response({{"at_us", reading->at_us}, {"shards", std::move(shards)}});
 }
 
-Async<HttpResponse> handle_compactions(HttpNode& node, const HttpRequest&) {
-  const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
-  const std::shared_ptr<const TableReadings> tables = co_await node.reader().tables();
-  json::array running;
-  uint64_t ended = 0;
-  for (size_t i = 0; i < reading->shards.size(); ++i) {
-    ended += reading->shards[i].engine.compactions;
-    const engine::RunningMerge& merge = reading->shards[i].figures.merge;
-    if (merge.tablet == TabletId{}) continue;
-    json::object one = merge_value(merge).as_object();
-    one["shard"] = i;
-    const auto table = std::ranges::find(tables->tables, merge.table, &TableReading::id);
-    one["table_name"] = table == tables->tables.end() ? "" : table->name;
-    running.push_back(std::move(one));
-  }
-  co_return json_response({{"ended", ended}, {"running", std::move(running)}});
-}
-
 Async<HttpResponse> handle_clock(HttpNode& node, const HttpRequest&) {
   const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
   co_return json_response(clock_value(reading->clock));
 }
 
 Async<HttpResponse> handle_slow_requests(HttpNode& node, const HttpRequest&) {
-  server::Server& server = *node.server();
+  ServedNode& served = *node.served();
   json::array all;
-  for (uint32_t i = 0; i < server.shards(); ++i) {
-    auto look = [&server, i] { return read_slow(server.on(ShardId{i})); };
+  for (uint32_t i = 0; i < served.shards(); ++i) {
+    auto look = [&served, i] { return read_slow(served.on(ShardId{i})); };
     const ShardSlow slow = co_await node.ask(ShardId{i}, std::move(look));
     for (size_t k = 0; k < slow.requests.size(); ++k) {
       all.push_back(slow_value(slow.requests[k], i, slow.tables[k]));
@@ -203,6 +206,10 @@ Async<HttpResponse> handle_history(HttpNode& node, const HttpRequest& request) {
                         {"cache_misses", point.cache_misses},
                         {"memory_bytes", point.memory_bytes},
                         {"disk_free_bytes", point.disk_free_bytes},
+                        {"flushed_bytes", point.flushed_bytes},
+                        {"compacted_bytes", point.compacted_bytes},
+                        {"left_cells", point.left_cells},
+                        {"left_bytes", point.left_bytes},
                         {"busy", std::move(busy)}};
     if (day) {
       one["live_bytes"] = point.live_bytes;
@@ -251,8 +258,8 @@ Async<HttpResponse> handle_profile(HttpNode& node, const HttpRequest&) {
   json::array stalls;
   for (size_t i = 0; i < reading->shards.size(); ++i) {
     stalls.push_back({{"shard", i},
-                      {"stalls", reading->shards[i].stalls},
-                      {"longest_us", reading->shards[i].longest_stall_us}});
+                      {"stalls", reading->shards[i].loop.stalls},
+                      {"longest_us", reading->shards[i].loop.longest_stall_us}});
   }
   co_return json_response({{"heap", std::move(heap)},
                            {"cpu",

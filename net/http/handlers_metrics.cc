@@ -27,7 +27,7 @@ void each_shard(MetricsText& out, std::string_view name, const NodeReading& read
 
 void write_node(MetricsText& out, HttpNode& node, const NodeReading& reading) {
   out.family("cellar_build_info");
-  const server::NodeFacts& facts = node.server()->facts();
+  const server::NodeFacts& facts = node.served()->facts();
   out.sample(fmt::format("version=\"{}\",io_backend=\"{}\"", label_value(facts.version),
                          label_value(facts.io_backend)),
              uint64_t{1});
@@ -148,16 +148,18 @@ void write_traffic(MetricsText& out, const NodeReading& r) {
 void write_shards(MetricsText& out, const NodeReading& r) {
   const ShardCounts count(out, r);
   each_shard(out, "cellar_shard_idle_seconds_total", r,
-             [](const Shard& s) { return seconds(s.slept_us); });
-  count("cellar_shard_turns_total", &Shard::turns);
-  count("cellar_shard_stalls_total", &Shard::stalls);
+             [](const Shard& s) { return seconds(s.loop.slept_us); });
+  count("cellar_shard_turns_total", &Shard::loop, &LoopReading::turns);
+  count("cellar_shard_stalls_total", &Shard::loop, &LoopReading::stalls);
   each_shard(out, "cellar_shard_longest_stall_seconds", r,
-             [](const Shard& s) { return seconds(s.longest_stall_us); });
+             [](const Shard& s) { return seconds(s.loop.longest_stall_us); });
   count("cellar_shard_read_only", &Shard::engine, &EngineStats::read_only);
   count("cellar_shard_read_only_start", &Shard::engine, &EngineStats::read_only_start);
   each_shard(out, "cellar_oldest_io_seconds", r,
-             [](const Shard& s) { return seconds(s.oldest_io_us); });
+             [](const Shard& s) { return seconds(s.loop.oldest_io_us); });
   count("cellar_tokens", &Shard::engine, &EngineStats::tokens);
+  count("cellar_row_cache_hits_total", &Shard::figures, &ShardFigures::row_hits);
+  count("cellar_row_cache_misses_total", &Shard::figures, &ShardFigures::row_misses);
   count("cellar_cache_hits_total", &Shard::figures, &ShardFigures::cache_hits);
   count("cellar_cache_packed_hits_total", &Shard::figures, &ShardFigures::cache_packed_hits);
   count("cellar_cache_packed_bytes", &Shard::figures, &ShardFigures::cache_packed_bytes);
@@ -167,6 +169,19 @@ void write_shards(MetricsText& out, const NodeReading& r) {
   count("cellar_device_read_bytes_total", &Shard::figures, &ShardFigures::device_read_bytes);
   count("cellar_device_read_errors_total", &Shard::figures, &ShardFigures::failed_reads);
   count("cellar_checksum_errors_total", &Shard::figures, &ShardFigures::damaged_blocks);
+}
+
+void write_scrub(MetricsText& out, const HttpNode& node, const NodeReading& r) {
+  using engine::ScrubFigures;
+  const auto count = [&](std::string_view name, uint64_t ScrubFigures::* field) {
+    each_shard(out, name, r, [field](const Shard& s) { return s.figures.scrub.*field; });
+  };
+  count("cellar_scrub_read_bytes_total", &ScrubFigures::read_bytes);
+  count("cellar_scrub_verified_sstables_total", &ScrubFigures::verified_tables);
+  count("cellar_scrub_damaged_blocks_total", &ScrubFigures::damaged_blocks);
+  count("cellar_scrub_read_errors_total", &ScrubFigures::failed_reads);
+  count("cellar_scrub_damaged_sstables", &ScrubFigures::damaged_tables);
+  out.seconds("cellar_scrub_every_seconds", node.options().engine.scrub_every_us);
 }
 
 void write_engine(MetricsText& out, const NodeReading& r) {
@@ -188,20 +203,27 @@ void write_engine(MetricsText& out, const NodeReading& r) {
 }
 
 void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) {
-  uint64_t memtables = 0;
-  uint64_t cache = 0;
-  uint64_t metadata = 0;
+  engine::MemoryFigures all;
   uint64_t log = 0;
   for (const ShardReading& shard : reading.shards) {
-    memtables += shard.engine.memtable_bytes;
-    cache += shard.engine.cache_bytes;
-    metadata += shard.engine.metadata_bytes;
+    const engine::MemoryFigures& one = shard.figures.memory;
+    all.memtable_bytes += one.memtable_bytes + one.pinned_bytes;
+    all.released_bytes += one.released_bytes;
+    all.cache_bytes += one.cache_bytes;
+    all.metadata_bytes += one.metadata_bytes;
+    all.token_bytes += one.token_bytes;
+    all.free_bytes += one.free_bytes;
+    all.row_bytes += one.row_bytes;
     log += shard.engine.log_pending_bytes;
   }
   out.family("cellar_memory_bytes");
-  out.sample("kind=\"memtables\"", memtables);
-  out.sample("kind=\"cache\"", cache);
-  out.sample("kind=\"metadata\"", metadata);
+  out.sample("kind=\"memtables\"", all.memtable_bytes);
+  out.sample("kind=\"released\"", all.released_bytes);
+  out.sample("kind=\"cache\"", all.cache_bytes);
+  out.sample("kind=\"metadata\"", all.metadata_bytes);
+  out.sample("kind=\"tokens\"", all.token_bytes);
+  out.sample("kind=\"free\"", all.free_bytes);
+  out.sample("kind=\"rows\"", all.row_bytes);
   out.sample("kind=\"log\"", log);
   out.sample("kind=\"answers\"", reading.answers_bytes);
   out.sample("kind=\"requests\"", reading.requests_bytes);
@@ -232,6 +254,7 @@ std::vector<TableReading> labelled(std::vector<TableReading> tables) {
     other.overdue_bytes += one.overdue_bytes;
     other.pinned_bytes += one.pinned_bytes;
     other.damaged_sstables += one.damaged_sstables;
+    other.verified.add(one.verified);
     other.missed_us = std::max(other.missed_us, one.missed_us);
     other.reads += one.reads;
     other.writes += one.writes;
@@ -263,6 +286,12 @@ void write_tables(MetricsText& out, const std::vector<TableReading>& tables, int
   number("cellar_table_overdue_bytes", &T::overdue_bytes);
   number("cellar_table_pinned_bytes", &T::pinned_bytes);
   number("cellar_table_damaged_sstables", &T::damaged_sstables);
+  // Absent if there are no files, or one was not read yet.
+  each_table(out, "cellar_table_verified_age_seconds", tables, [now_us](const T& t) {
+    const int64_t since_us = t.verified.since_us;
+    if (since_us == 0 || since_us == INT64_MAX) return std::optional<double>();
+    return std::optional(seconds(std::max<int64_t>(now_us - since_us, 0)));
+  });
   each_table(out, "cellar_table_deadline_missed_seconds", tables,
              [](const T& t) { return std::optional(seconds(t.missed_us)); });
   each_table(out, "cellar_table_oldest_dead_seconds", tables, [now_us](const T& t) {
@@ -294,6 +323,7 @@ Async<HttpResponse> handle_metrics(HttpNode& node, const HttpRequest&) {
   write_traffic(out, *reading);
   write_shards(out, *reading);
   write_engine(out, *reading);
+  write_scrub(out, node, *reading);
   write_memory(out, node, *reading);
   write_tables(out, labelled(tables->tables), reading->clock.trusted_us);
   write_clock(out, reading->clock);

@@ -1,8 +1,7 @@
-// Tables, their tablets and rules: listing, preview of a rule, change of a rule.
+// Tables, their tablets and rules, earlier rules, the audit trail.
 #include <algorithm>
 #include <set>
 
-#include "engine/preview_rule.h"
 #include "net/http/api.h"
 #include "net/http/http_node.h"
 #include "net/http/routes.h"
@@ -18,7 +17,6 @@ using wire::fb::Op;
 
 namespace {
 
-constexpr int64_t kPreviewUs = 30'000'000;  // time limit of a preview
 constexpr uint64_t kMaxTablets = 10'000;
 constexpr uint64_t kMaxAudit = 500;
 
@@ -35,6 +33,16 @@ json::value family_value(const FamilySchema& family, int64_t now_us) {
           {"undo_until_us", undo_until_us == 0 ? json::value() : json::value(undo_until_us)}};
 }
 
+json::value dying_value(const engine::DeathForecast& dying) {
+  json::array horizons;
+  for (size_t i = 0; i < engine::kDeathHorizonsUs.size(); ++i) {
+    horizons.push_back({{"within_us", engine::kDeathHorizonsUs[i]},
+                        {"bytes", dying.bytes[i]},
+                        {"cells", dying.cells[i]}});
+  }
+  return horizons;
+}
+
 json::value figures_value(const TableReading& of) {
   return {{"tablets", of.tablets},
           {"sstables", of.sstables},
@@ -47,9 +55,14 @@ json::value figures_value(const TableReading& of) {
           {"held_bytes", of.held_bytes},
           {"pinned_bytes", of.pinned_bytes},
           {"damaged_sstables", of.damaged_sstables},
+          {"verified_since_us", time_value(of.verified.since_us)},
+          {"verified_bytes", of.verified.bytes},
           {"missed_us", of.missed_us},
           {"oldest_death_us", time_value(of.oldest_death_us)},
           {"next_reclaim_us", time_value(of.next_reclaim_us)},
+          {"dying", dying_value(of.dying)},
+          {"left_cells", of.left_cells},
+          {"left_bytes", of.left_bytes},
           {"reads", of.reads},
           {"writes", of.writes}};
 }
@@ -110,88 +123,6 @@ json::value tablet_value(const TabletFigures& of) {
           {"held", of.tablet.held}};
 }
 
-engine::Author author_of(const HttpRequest& request) {
-  return {request.principal ? request.principal->name : "http", request.peer};
-}
-
-// Stops a preview at its time limit.
-class Deadline final : public engine::PreviewListener {
- public:
-  explicit Deadline(Timers& timers) : timers_(timers), until_us_(timers.now_us() + kPreviewUs) {}
-  Result<void> go_on(const engine::PreviewProgress&) override {
-    if (timers_.now_us() < until_us_) return {};
-    return fail(Errc::deadline_exceeded,
-                "the preview took longer than {} s; an approximate one "
-                "reads nothing",
-                kPreviewUs / 1'000'000);
-  }
-
- private:
-  Timers& timers_;
-  const int64_t until_us_;
-};
-
-Async<Result<engine::PreviewReport>> preview(ShardServer& shard, engine::PreviewRequest request) {
-  CO_TRY_VOID(shard.admission().begin_scan());
-  Deadline deadline(shard.timers());
-  auto report = co_await shard.node().preview_rule(shard.id(), std::move(request), deadline);
-  shard.admission().end_scan();
-  co_return report;
-}
-
-Async<Result<TableEntry>> alter(ShardServer& shard, engine::TableChange change, uint64_t version,
-                                engine::Author by) {
-  const TableEntry* table = shard.tables().find(change.name);
-  if (table != nullptr && version != 0 && table->schema.version != version) {
-    co_return fail(Errc::failed_precondition,
-                   "table '{}' has version {}, not {}: it was altered meanwhile", change.name,
-                   table->schema.version, version);
-  }
-  co_return co_await shard.node().alter_table(shard.id(), std::move(change), std::move(by));
-}
-
-struct RuleRequest {
-  std::string table;
-  std::string family;
-  RetentionRule rule;
-  uint64_t version = 0;
-  bool approximate = false;
-};
-
-Result<RuleRequest> rule_request(const HttpRequest& request, bool with_rule) {
-  TRY(const json::object body, object_of(request));
-  RuleRequest wanted;
-  TRY(wanted.table, text_member(body, "table"));
-  TRY(wanted.family, text_member(body, "family"));
-  const json::value* version = body.if_contains("expected_version");
-  if (version != nullptr && version->is_int64() && version->get_int64() > 0) {
-    wanted.version = static_cast<uint64_t>(version->get_int64());
-  }
-  wanted.approximate = flag_member(body, "approximate", false);
-  if (!with_rule) return wanted;
-  const json::value* rule = body.if_contains("rule");
-  if (rule == nullptr) return fail(Errc::invalid_argument, "the body has no 'rule'");
-  TRY(wanted.rule, rule_of(*rule));
-  return wanted;
-}
-
-json::value count_value(const engine::PreviewCount& count) {
-  return {{"cells", count.cells}, {"bytes", count.bytes}, {"rows", count.rows}};
-}
-
-json::value preview_value(const engine::PreviewReport& report) {
-  json::array samples;
-  for (const std::string& row : report.samples) samples.push_back(json::string(shown(row)));
-  return {{"kills", count_value(report.count)},
-          {"least", count_value(report.approximate ? report.least : report.count)},
-          {"most", count_value(report.approximate ? report.most : report.count)},
-          {"rows_seen", report.count.rows_seen},
-          {"cells_seen", report.count.cells_seen},
-          {"approximate", report.approximate},
-          {"undo_window_us", report.undo_window_us},
-          {"sample_rows", std::move(samples)}};
-}
-
 }  // namespace
 
 Async<HttpResponse> handle_tables(HttpNode& node, const HttpRequest& request) {
@@ -241,46 +172,6 @@ Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request) {
   }
   co_return json_response(
       {{"at_us", readings->at_us}, {"more", more}, {"tablets", std::move(tablets)}});
-}
-
-Async<HttpResponse> handle_preview(HttpNode& node, const HttpRequest& request) {
-  auto wanted = rule_request(request, true);
-  if (!wanted) co_return json_error(wanted.error());
-  engine::PreviewRequest ask;
-  ask.table = std::move(wanted->table);
-  ask.family = std::move(wanted->family);
-  ask.rule = std::move(wanted->rule);
-  ask.samples = 20;
-  ask.approximate = wanted->approximate;
-  auto there = [&ask](ShardServer& home) { return preview(home, std::move(ask)); };
-  const auto report = co_await node.ask_home(std::move(there));
-  co_return report ? json_response(preview_value(*report)) : json_error(report.error());
-}
-
-Async<HttpResponse> handle_apply(HttpNode& node, const HttpRequest& request) {
-  auto wanted = rule_request(request, true);
-  if (!wanted) co_return json_error(wanted.error());
-  engine::TableChange change;
-  change.name = wanted->table;
-  change.alter.push_back({.name = wanted->family, .rule = std::move(wanted->rule)});
-  auto there = [&](ShardServer& home) {
-    return alter(home, std::move(change), wanted->version, author_of(request));
-  };
-  const auto table = co_await node.ask_home(std::move(there));
-  if (!table) co_return json_error(table.error());
-  co_return json_response({{"table", table->schema.name}, {"version", table->schema.version}});
-}
-
-Async<HttpResponse> handle_undo(HttpNode& node, const HttpRequest& request) {
-  const auto wanted = rule_request(request, false);
-  if (!wanted) co_return json_error(wanted.error());
-  engine::RuleUndo change{wanted->table, wanted->family, wanted->version};
-  auto there = [&](ShardServer& home) {
-    return home.node().undo_rule(home.id(), std::move(change), author_of(request));
-  };
-  const auto table = co_await node.ask_home(std::move(there));
-  if (!table) co_return json_error(table.error());
-  co_return json_response({{"table", table->schema.name}, {"version", table->schema.version}});
 }
 
 Async<HttpResponse> handle_rule_history(HttpNode& node, const HttpRequest& request) {

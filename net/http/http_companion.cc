@@ -55,8 +55,9 @@ class HttpCompanion final : public server::Sidecar {
 
   void serve(server::Server& server) override {
     if (!running_) return;
+    served_ = served_node(server);
     pool_.run_on(ShardId{0}, [&](Shard&) -> Async<void> {
-      node_->serve(server);
+      node_->serve(*served_);
       co_return;
     });
   }
@@ -74,11 +75,13 @@ class HttpCompanion final : public server::Sidecar {
           node_.reset();
           network_.reset();
         });
+    served_.reset();
   }
 
  private:
   ShardPool pool_;
   bool running_ = false;
+  std::unique_ptr<ServedNode> served_;  // used by the loop
   // All belong to the loop.
   std::unique_ptr<TcpNetwork> network_;
   std::unique_ptr<HttpNode> node_;

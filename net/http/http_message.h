@@ -13,7 +13,7 @@
 
 namespace cellar::http {
 
-enum class Method : uint8_t { get, head, post, other };
+enum class Method : uint8_t { get, head, post, options, other };
 
 struct HttpRequest {
   Method method = Method::get;

@@ -68,20 +68,25 @@ HttpNode::HttpNode(ShardExecutor executor, Timers& timers, const server::Config&
       timers_(timers),
       config_(config),
       readiness_(readiness),
-      gatekeeper_(config.options.http.hosts) {}
+      gatekeeper_(config.options.http.hosts, config.options.http.nodes) {}
 
-void HttpNode::serve(server::Server& server) {
-  server_ = &server;
+void HttpNode::serve(ServedNode& served) {
+  served_ = &served;
   reader_.start();
 }
 
 Async<std::shared_ptr<const security::Principals>> HttpNode::principals() {
-  server::Server& server = *server_;
-  auto look = [&server] { return read_principals(server.on(ShardId{0})); };
-  co_return co_await ask(ShardId{0}, std::move(look));
+  co_return co_await ask_home(&read_principals);
 }
 
 Async<HttpResponse> HttpNode::answer(HttpRequest& request) {
+  if (auto told = gatekeeper_.preflight(request)) co_return *std::move(told);
+  HttpResponse response = co_await answer_known(request);
+  gatekeeper_.share(request, response);
+  co_return response;
+}
+
+Async<HttpResponse> HttpNode::answer_known(HttpRequest& request) {
   const Found found = find_route(request);
   if (found.route == nullptr) {
     if (auto foreign = gatekeeper_.refuse_foreign(request)) co_return *std::move(foreign);
@@ -97,7 +102,7 @@ Async<HttpResponse> HttpNode::answer(HttpRequest& request) {
     response.headers.emplace_back("Retry-After", "1");
     co_return response;
   }
-  const bool unable = server_ == nullptr || readiness_.stuck_shard();
+  const bool unable = served_ == nullptr || readiness_.stuck_shard();
   if (found.route->needs_node && unable) {
     if (auto foreign = gatekeeper_.refuse_foreign(request)) co_return *std::move(foreign);
     HttpResponse response = error_response(503, "UNAVAILABLE", readiness_.reason());
@@ -129,9 +134,8 @@ Async<HttpResponse> HttpNode::answer_route(const Route& route, HttpRequest& requ
 }
 
 Async<void> HttpNode::audit(security::AuditEvent event) {
-  server::Server& server = *server_;
-  auto write = [&server, &event] { return record(server.on(ShardId{0}), std::move(event)); };
-  (void)co_await ask(ShardId{0}, std::move(write));
+  auto write = [&event](server::ShardServer& home) { return record(home, std::move(event)); };
+  (void)co_await ask_home(std::move(write));
 }
 
 }  // namespace cellar::http

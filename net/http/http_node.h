@@ -16,9 +16,9 @@
 #include "net/http/gatekeeper.h"
 #include "net/http/http_message.h"
 #include "net/http/node_reader.h"
+#include "net/http/served_node.h"
 #include "net/server/config/config.h"
 #include "net/server/control/readiness.h"
-#include "net/server/server.h"
 
 namespace cellar::http {
 
@@ -32,14 +32,14 @@ class HttpNode final : public HttpService {
   HttpNode(ShardExecutor executor, Timers& timers, const server::Config& config,
            server::Readiness& readiness);
 
-  // The node is up: from here on handlers may call it. The server must outlive the last reply.
-  void serve(server::Server& server);
+  // The node is up: from here on handlers may call it. `served` must outlive the last reply.
+  void serve(ServedNode& served);
   // Stops background work; requests in progress continue.
   Async<void> stop() { return reader_.stop(); }
 
   Async<HttpResponse> answer(HttpRequest& request) override;
   // The present principals, which may change while the node serves. Null: authentication is
-  // disabled. REQUIRES: server().
+  // disabled. REQUIRES: served().
   Async<std::shared_ptr<const security::Principals>> principals();
 
   server::Readiness& readiness() { return readiness_; }
@@ -53,22 +53,23 @@ class HttpNode final : public HttpService {
   const HttpListener* listener() const { return listener_; }
   void set_listener(const HttpListener* listener) { listener_ = listener; }
   // Null until the node serves.
-  server::Server* server() { return server_; }
+  ServedNode* served() { return served_; }
 
   // Runs the coroutine fn() on a shard and returns its result on this loop. `fn` stays here and is
-  // shared with the shard meanwhile. REQUIRES: server().
+  // shared with the shard meanwhile. REQUIRES: served().
   template <class F>
   auto ask(ShardId shard, F fn) -> std::invoke_result_t<F&>;
   // The same with fn(shard 0).
   template <class F>
   auto ask_home(F fn) {
-    auto there = [this, work = std::move(fn)]() mutable { return work(server_->on(ShardId{0})); };
+    auto there = [this, work = std::move(fn)]() mutable { return work(served_->on(ShardId{0})); };
     return ask(ShardId{0}, std::move(there));
   }
 
  private:
+  Async<HttpResponse> answer_known(HttpRequest& request);
   Async<HttpResponse> answer_route(const Route& route, HttpRequest& request);
-  // Writes to the security log, if the node has one. REQUIRES: server().
+  // Writes to the security log, if the node has one. REQUIRES: served().
   Async<void> audit(security::AuditEvent event);
 
   const ShardExecutor executor_;
@@ -76,7 +77,7 @@ class HttpNode final : public HttpService {
   const server::Config& config_;
   server::Readiness& readiness_;
   Gatekeeper gatekeeper_;
-  server::Server* server_ = nullptr;
+  ServedNode* served_ = nullptr;
   const HttpListener* listener_ = nullptr;
   NodeReader reader_{*this};
 };
@@ -94,7 +95,7 @@ auto HttpNode::ask(ShardId shard, F fn) -> std::invoke_result_t<F&> {
   using T = typename cellar::detail::AsyncValue<std::invoke_result_t<F&>>::type;
   std::optional<T> result;
   Waiter waiter;
-  const ShardExecutor there = server_->executor(shard);
+  const ShardExecutor there = served_->executor(shard);
   asio::post(there, [&, home = executor_] {
     spawn(there, detail::run_and_return<T, F>(fn, result, home, waiter));
   });

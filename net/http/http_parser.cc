@@ -42,6 +42,8 @@ Method method_of(bhttp::verb verb) {
       return Method::head;
     case bhttp::verb::post:
       return Method::post;
+    case bhttp::verb::options:
+      return Method::options;
     default:
       return Method::other;
   }

@@ -76,11 +76,18 @@ constexpr Metric kMetrics[] = {
      "age of the oldest read, write or sync that the disk has not answered"},
     // ---- memory
     {"cellar_memory_bytes", Type::gauge, "kind",
-     "memtables, block cache, metadata of tables on disk, what waits for the log's disk, answers, "
+     "memtables, memory of flushed memtables that is not freed yet, block cache, metadata of "
+     "tables "
+     "on disk, tokens, what is free for any of these, results of point reads, what waits for the "
+     "log's disk, answers, "
      "requests"},
     {"cellar_memory_limit_bytes", Type::gauge, "", "memory.total"},
     {"cellar_tokens", Type::gauge, "shard", "idempotency tokens remembered"},
     // ---- cache and device
+    {"cellar_row_cache_hits_total", Type::counter, "shard",
+     "point reads that the row cache answered"},
+    {"cellar_row_cache_misses_total", Type::counter, "shard",
+     "point reads that the row cache could have answered"},
     {"cellar_cache_hits_total", Type::counter, "shard", "blocks found in the cache"},
     {"cellar_cache_packed_hits_total", Type::counter, "shard", "cache hits that were decompressed"},
     {"cellar_cache_packed_bytes", Type::gauge, "shard", "bytes of compressed blocks in the cache"},
@@ -109,6 +116,19 @@ constexpr Metric kMetrics[] = {
     {"cellar_replayed_commits", Type::gauge, "shard", "commits replayed at the last start"},
     {"cellar_torn_tail_bytes", Type::gauge, "shard",
      "unacknowledged bytes at the log's end that the last start discarded"},
+    // ---- verification of tables on disk
+    {"cellar_scrub_read_bytes_total", Type::counter, "shard",
+     "bytes of tables on disk read and verified by the scrubber"},
+    {"cellar_scrub_verified_sstables_total", Type::counter, "shard",
+     "tables on disk that the scrubber has read to their end and found whole"},
+    {"cellar_scrub_damaged_blocks_total", Type::counter, "shard",
+     "damaged blocks found by the scrubber, again in every pass"},
+    {"cellar_scrub_read_errors_total", Type::counter, "shard",
+     "reads of the scrubber that the device failed"},
+    {"cellar_scrub_damaged_sstables", Type::gauge, "shard",
+     "tables on disk in use that were damaged or unreadable when last read"},
+    {"cellar_scrub_every_seconds", Type::gauge, "",
+     "time within which every table on disk is to be verified; 0: never"},
     // ---- tables
     {"cellar_table_live_bytes", Type::gauge, "table",
      "bytes on disk and in memory that are not known to be dead"},
@@ -119,7 +139,10 @@ constexpr Metric kMetrics[] = {
     {"cellar_table_pinned_bytes", Type::gauge, "table",
      "bytes of replaced files that are still read, copied by a backup, or not removed"},
     {"cellar_table_damaged_sstables", Type::gauge, "table",
-     "tables on disk that were found damaged since the start: no merge reads them"},
+     "tables on disk that were found damaged since the start, by reads or by the scrubber"},
+    {"cellar_table_verified_age_seconds", Type::gauge, "table",
+     "time within which every byte on disk was verified; absent: a file was not read yet, or there "
+     "is none"},
     {"cellar_table_deadline_missed_seconds", Type::gauge, "table",
      "time since the reclaim deadline is missed; 0: it is met"},
     {"cellar_table_oldest_dead_seconds", Type::gauge, "table",

@@ -1,9 +1,9 @@
 #include "net/http/node_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
-#include "io/loop/shard_loop.h"
 #include "net/http/http_node.h"
 #include "net/server/requests/backup_schedule.h"
 
@@ -17,9 +17,9 @@ using wire::fb::Op;
 namespace {
 
 // Runs on the shard.
-Async<ShardReading> read_shard(ShardServer& shard, const ShardLoop& loop, const StallWatch& stalls,
-                               const server::IoWatch& io) {
+Async<ShardReading> read_shard(ShardServer& shard, ServedNode& served) {
   ShardReading reading;
+  reading.loop = served.loop(shard.id());
   reading.engine = shard.engine().stats();
   reading.figures = shard.engine().shard_figures();
   reading.counters = shard.counters();
@@ -31,11 +31,6 @@ Async<ShardReading> read_shard(ShardServer& shard, const ShardLoop& loop, const 
   reading.pending_reply_bytes = shard.admission().pending_reply_bytes();
   reading.later_length = shard.later_length();
   reading.mailbox_overflowed = shard.mailbox().overflowed();
-  reading.slept_us = loop.slept_us();
-  reading.turns = loop.turns();
-  reading.stalls = stalls.stalls();
-  reading.longest_stall_us = stalls.longest_us();
-  reading.oldest_io_us = io.oldest_us();
   co_return reading;
 }
 
@@ -78,9 +73,11 @@ void tell_reclaim(TableReading& table, const engine::ReclaimFigures& of, double 
   table.overdue_bytes = of.overdue_bytes;
   table.held_bytes = of.held_bytes;
   table.pinned_bytes = of.pinned_bytes;
-  table.damaged_sstables = of.damaged_tables;
+  table.damaged_sstables = std::max(of.damaged_tables, of.verified.damaged);
+  table.verified = of.verified;
   table.oldest_death_us = of.oldest_death_us;
   table.next_reclaim_us = of.next_reclaim_us;
+  table.dying = of.dying;
   const int64_t missed_us = engine::missed_since_us(of, dead_slack, now_us);
   if (missed_us < now_us) table.missed_us = now_us - missed_us;
 }
@@ -101,6 +98,8 @@ std::vector<TableReading> add_up(const Tablets& all) {
       table.sstables += one.tables;
       table.reads += one.reads;
       table.writes += one.writes;
+      table.left_cells += one.left_cells;
+      table.left_bytes += one.left_bytes;
       reclaim.add(one);
     }
     tell_reclaim(table, reclaim, entry->schema.options.dead_slack, all.now_us);
@@ -126,6 +125,10 @@ struct Totals {
   uint64_t errors = 0;
   uint64_t cache_hits = 0;
   uint64_t cache_misses = 0;
+  uint64_t flushed_bytes = 0;
+  uint64_t compacted_bytes = 0;
+  uint64_t left_cells = 0;
+  uint64_t left_bytes = 0;
 };
 
 Totals totals_of(const NodeReading& reading) {
@@ -133,6 +136,10 @@ Totals totals_of(const NodeReading& reading) {
   for (const ShardReading& shard : reading.shards) {
     totals.cache_hits += shard.figures.cache_hits;
     totals.cache_misses += shard.figures.cache_misses;
+    totals.flushed_bytes += shard.figures.flushed_bytes;
+    totals.compacted_bytes += shard.figures.compacted_bytes;
+    totals.left_cells += shard.figures.left_cells;
+    totals.left_bytes += shard.figures.left_bytes;
     for (size_t op = 0; op < RequestMeter::kOps; ++op) {
       const auto& figures = shard.requests.ops[op];
       if (is_read(op)) totals.reads.add(figures.latency);
@@ -164,19 +171,44 @@ HistoryPoint point_between(const NodeReading& before, const NodeReading& now) {
   point.cache_misses = totals.cache_misses - earlier.cache_misses;
   point.disk_free_bytes =
       now.disk_free_bytes == server::DiskRoom::kUnknown ? 0 : now.disk_free_bytes;
+  point.flushed_bytes = totals.flushed_bytes - earlier.flushed_bytes;
+  point.compacted_bytes = totals.compacted_bytes - earlier.compacted_bytes;
+  point.left_cells = totals.left_cells - earlier.left_cells;
+  point.left_bytes = totals.left_bytes - earlier.left_bytes;
   for (size_t i = 0; i < now.shards.size(); ++i) {
     const engine::EngineStats& engine = now.shards[i].engine;
     point.memory_bytes += engine.memtable_bytes + engine.cache_bytes + engine.metadata_bytes;
-    const int64_t slept_us = now.shards[i].slept_us - before.shards[i].slept_us;
+    const int64_t slept_us = now.shards[i].loop.slept_us - before.shards[i].loop.slept_us;
     const double idle = static_cast<double>(slept_us) / static_cast<double>(point.span_us);
     point.busy.push_back(std::clamp(1 - idle, 0.0, 1.0));
   }
   return point;
 }
 
-void keep(std::deque<HistoryPoint>& points, size_t most, HistoryPoint point) {
+template <class Point>
+void keep(std::deque<Point>& points, size_t most, Point point) {
   if (points.size() == most) points.pop_front();
   points.push_back(std::move(point));
+}
+
+// Counters of a tablet begin again when it moves.
+std::vector<TabletHeat> heat_between(const TableReadings& before, const TableReadings& now) {
+  const double span_s = static_cast<double>(std::max<int64_t>(now.at_us - before.at_us, 1)) / 1e6;
+  std::map<TabletId, uint64_t> earlier;
+  for (const engine::TabletFigures& one : before.tablets) {
+    earlier[one.tablet.id] = one.reads + one.writes;
+  }
+  std::vector<TabletHeat> heat;
+  for (const engine::TabletFigures& one : now.tablets) {
+    const auto was = earlier.find(one.tablet.id);
+    const uint64_t total = one.reads + one.writes;
+    if (was == earlier.end() || total <= was->second) continue;
+    heat.push_back(
+        {one.tablet.id, one.tablet.table, static_cast<double>(total - was->second) / span_s});
+  }
+  std::ranges::sort(heat, std::ranges::greater(), &TabletHeat::per_second);
+  if (heat.size() > NodeReader::kHeatTablets) heat.resize(NodeReader::kHeatTablets);
+  return heat;
 }
 
 }  // namespace
@@ -189,16 +221,14 @@ Async<std::shared_ptr<const NodeReading>> NodeReader::node() {
   const int64_t at_us = node_.timers().now_us();
   auto reading = std::make_shared<NodeReading>(co_await node_.ask_home(&read_home));
   reading->at_us = at_us;
-  server::Server& server = *node_.server();
-  for (uint32_t i = 0; i < server.shards(); ++i) {
+  ServedNode& served = *node_.served();
+  for (uint32_t i = 0; i < served.shards(); ++i) {
     const ShardId id{i};
-    auto look = [&server, id] {
-      return read_shard(server.on(id), server.loop(id), server.stalls(id), server.io(id));
-    };
+    auto look = [&served, id] { return read_shard(served.on(id), served); };
     reading->shards.push_back(co_await node_.ask(id, std::move(look)));
   }
-  reading->answers_bytes = server.on(ShardId{0}).memory().answers();
-  reading->requests_bytes = server.on(ShardId{0}).memory().requests();
+  reading->answers_bytes = served.on(ShardId{0}).memory().answers();
+  reading->requests_bytes = served.on(ShardId{0}).memory().requests();
   node_reading_ = std::move(reading);
   co_return node_reading_;
 }
@@ -260,6 +290,15 @@ Async<void> NodeReader::add_minute(std::shared_ptr<const NodeReading> now) {
     point.overdue_bytes += table.overdue_bytes;
   }
   keep(minutes_, kMinutes, std::move(point));
+  add_heat(all, now->wall_us);
+}
+
+void NodeReader::add_heat(std::shared_ptr<const TableReadings> now, int64_t wall_us) {
+  if (last_heat_) {
+    HeatSample sample{wall_us, now->at_us - last_heat_->at_us, heat_between(*last_heat_, *now)};
+    keep(heat_, kHeatSamples, std::move(sample));
+  }
+  last_heat_ = std::move(now);
 }
 
 }  // namespace cellar::http

@@ -34,11 +34,29 @@ struct HistoryPoint {
   uint64_t cache_misses = 0;
   uint64_t memory_bytes = 0;  // memtables, cache, metadata; at the end of the span
   uint64_t disk_free_bytes = 0;
+  uint64_t flushed_bytes = 0;    // written to tables in the span by flushes,
+  uint64_t compacted_bytes = 0;  // and by merges
+  uint64_t left_cells = 0;       // dropped by merges and removals in the span
+  uint64_t left_bytes = 0;
   std::vector<double> busy;  // busy fraction of the span, per shard
   // Of all tables, in samples of kMinutes; otherwise 0.
   uint64_t live_bytes = 0;
   uint64_t dead_bytes = 0;
   uint64_t overdue_bytes = 0;
+};
+
+// Reads and writes of a tablet.
+struct TabletHeat {
+  TabletId tablet;
+  TableId table;
+  double per_second = 0;
+};
+
+// The most loaded tablets in a minute, the most loaded first.
+struct HeatSample {
+  int64_t wall_us = 0;
+  int64_t span_us = 0;
+  std::vector<TabletHeat> tablets;
 };
 
 // One loop.
@@ -53,6 +71,9 @@ class NodeReader {
   // The second history: a sample a minute, of a day.
   static constexpr int64_t kMinuteUs = 60'000'000;
   static constexpr size_t kMinutes = 1440;
+  // The third: a sample a minute of the tablets in use, of an hour.
+  static constexpr size_t kHeatSamples = 60;
+  static constexpr size_t kHeatTablets = 512;
 
   explicit NodeReader(HttpNode& node) : node_(node) {}
 
@@ -64,11 +85,13 @@ class NodeReader {
   Async<void> stop();
   const std::deque<HistoryPoint>& history() const { return history_; }
   const std::deque<HistoryPoint>& minutes() const { return minutes_; }
+  const std::deque<HeatSample>& heat() const { return heat_; }
 
  private:
   Async<void> history_loop();
   void add_point(std::shared_ptr<const NodeReading> now);
   Async<void> add_minute(std::shared_ptr<const NodeReading> now);
+  void add_heat(std::shared_ptr<const TableReadings> now, int64_t wall_us);
 
   HttpNode& node_;
   AsyncMutex node_lock_;
@@ -80,6 +103,8 @@ class NodeReader {
   std::shared_ptr<const NodeReading> last_minute_;
   std::deque<HistoryPoint> history_;
   std::deque<HistoryPoint> minutes_;
+  std::shared_ptr<const TableReadings> last_heat_;
+  std::deque<HeatSample> heat_;
   bool stopping_ = false;
   bool running_ = false;
   Event ended_;

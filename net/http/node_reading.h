@@ -10,6 +10,7 @@
 
 #include "engine/node.h"
 #include "engine/shard_figures.h"
+#include "net/http/served_node.h"
 #include "net/server/requests/backup_jobs.h"
 #include "net/server/shard/request_meter.h"
 #include "net/server/shard/shard_server.h"
@@ -28,11 +29,7 @@ struct ShardReading {
   uint64_t pending_reply_bytes = 0;  // by replies
   uint64_t later_length = 0;         // reads that wait for their slice
   uint64_t mailbox_overflowed = 0;
-  int64_t slept_us = 0;
-  uint64_t turns = 0;
-  uint64_t stalls = 0;
-  int64_t longest_stall_us = 0;
-  int64_t oldest_io_us = 0;  // 0: no operation in flight
+  LoopReading loop;
 };
 
 struct TableReading {
@@ -48,12 +45,17 @@ struct TableReading {
   uint64_t held_bytes = 0;    // kept by undo windows
   uint64_t pinned_bytes = 0;  // replaced files still in use
   uint64_t damaged_sstables = 0;
+  engine::VerifiedFigures verified{};
   uint64_t sstables = 0;
   uint64_t reads = 0;
   uint64_t writes = 0;
   int64_t oldest_death_us = INT64_MAX;  // INT64_MAX: no dead data
   int64_t next_reclaim_us = INT64_MAX;  // INT64_MAX: unknown or none planned
   int64_t missed_us = 0;                // how long the reclaim deadline has been missed; 0: met
+  engine::DeathForecast dying;
+  // Dropped by merges and removals since its tablets were opened on their shards.
+  uint64_t left_cells = 0;
+  uint64_t left_bytes = 0;
 };
 
 struct NodeReading {

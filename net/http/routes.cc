@@ -28,6 +28,10 @@ constexpr Gate administer(auto op) {
 constexpr Gate kAlterRule{Access::operation, static_cast<uint16_t>(Op::AlterTable), TableIn::body,
                           server::kAlterRetention};
 
+// Adds and drops families.
+constexpr Gate kAlterFamilies{Access::operation, static_cast<uint16_t>(Op::AlterTable),
+                              TableIn::body, server::kAlterSchema};
+
 // Figures of the whole node, slow requests (with names and addresses of clients) and process
 // figures require ServerInfo; settings require Control.
 constexpr Route kRoutes[] = {
@@ -43,6 +47,7 @@ constexpr Route kRoutes[] = {
      handle_tablets},
     {Method::get, "/api/v1/reclaim", as(OperateOp::Reclaim, TableIn::query_table), true,
      handle_reclaim},
+    {Method::get, "/api/v1/heat", as(Op::ListTablets), true, handle_heat},
     {Method::get, "/api/v1/compactions", as(Op::ServerInfo), true, handle_compactions},
     {Method::get, "/api/v1/clock", as(Op::ConfirmTime), true, handle_clock},
     {Method::post, "/api/v1/clock/release", administer(Op::ConfirmTime), true,
@@ -53,6 +58,18 @@ constexpr Route kRoutes[] = {
     {Method::get, "/api/v1/config", as(OperateOp::Control), true, handle_config},
     {Method::post, "/api/v1/reload", administer(OperateOp::Control), true, handle_reload},
     {Method::post, "/api/v1/drain", administer(OperateOp::Control), true, handle_drain},
+    {Method::get, "/api/v1/backups", as(OperateOp::Backup), true, handle_backups},
+    {Method::post, "/api/v1/backups/take", administer(OperateOp::Backup), true, handle_take_backup},
+    {Method::get, "/api/v1/tables/dropped", as(Op::ListTables), true, handle_dropped_tables},
+    {Method::post, "/api/v1/tables/create", as(Op::CreateTable, TableIn::body), true,
+     handle_create_table},
+    {Method::post, "/api/v1/tables/drop", as(Op::DropTable, TableIn::body), true,
+     handle_drop_table},
+    {Method::post, "/api/v1/tables/restore", as(Op::RestoreTable, TableIn::body), true,
+     handle_restore_table},
+    {Method::post, "/api/v1/tables/reclaim", kAlterRule, true, handle_reclaim_options},
+    {Method::post, "/api/v1/families/add", kAlterFamilies, true, handle_add_family},
+    {Method::post, "/api/v1/families/drop", kAlterFamilies, true, handle_drop_family},
     {Method::get, "/api/v1/retention/history", as(Op::RuleHistory, TableIn::query_table), true,
      handle_rule_history},
     {Method::post, "/api/v1/retention/preview", as(Op::PreviewRule, TableIn::body), true,
@@ -69,6 +86,13 @@ constexpr Route kRoutes[] = {
     {Method::get, "/console/charts.js", kOpen, false, handle_asset},
     {Method::get, "/console/theme.js", kOpen, false, handle_asset},
     {Method::get, "/console/views.js", kOpen, false, handle_asset},
+    {Method::get, "/console/retention.js", kOpen, false, handle_asset},
+    {Method::get, "/console/schema.js", kOpen, false, handle_asset},
+    {Method::get, "/console/tablets.js", kOpen, false, handle_asset},
+    {Method::get, "/console/merges.js", kOpen, false, handle_asset},
+    {Method::get, "/console/backups.js", kOpen, false, handle_asset},
+    {Method::get, "/console/doctor.js", kOpen, false, handle_asset},
+    {Method::get, "/console/nodes.js", kOpen, false, handle_asset},
     {Method::get, "/console/tables.js", kOpen, false, handle_asset},
     {Method::get, "/console/reclaim.js", kOpen, false, handle_asset},
     {Method::get, "/console/cells.js", kOpen, false, handle_asset},

@@ -32,20 +32,33 @@ Async<HttpResponse> handle_metrics(HttpNode& node, const HttpRequest& request);
 // ---- handlers_figures.cc ----
 Async<HttpResponse> handle_node(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_shards(HttpNode& node, const HttpRequest& request);
-Async<HttpResponse> handle_compactions(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_clock(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_slow_requests(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_history(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_config(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_profile(HttpNode& node, const HttpRequest& request);
+// ---- handlers_merges.cc ----
+Async<HttpResponse> handle_compactions(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_heat(HttpNode& node, const HttpRequest& request);
+// ---- handlers_schema.cc ----
+Async<HttpResponse> handle_create_table(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_drop_table(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_restore_table(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_dropped_tables(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_add_family(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_drop_family(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_reclaim_options(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_preview(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_apply(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_undo(HttpNode& node, const HttpRequest& request);
+// ---- handlers_backups.cc ----
+Async<HttpResponse> handle_backups(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_take_backup(HttpNode& node, const HttpRequest& request);
 // ---- handlers_tables.cc ----
 Async<HttpResponse> handle_tables(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_table(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_reclaim(HttpNode& node, const HttpRequest& request);
-Async<HttpResponse> handle_preview(HttpNode& node, const HttpRequest& request);
-Async<HttpResponse> handle_apply(HttpNode& node, const HttpRequest& request);
-Async<HttpResponse> handle_undo(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_rule_history(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_audit(HttpNode& node, const HttpRequest& request);
 // ---- handlers_changes.cc ----

@@ -4,7 +4,7 @@
 
 #include "engine/node/clock_keeper.h"
 #include "engine/node/local_node.h"
-#include "engine/store/format_file.h"
+#include "engine/store/local/format_file.h"
 #include "io/base/log.h"
 #include "io/base/log_setup.h"
 #include "io/base/random.h"

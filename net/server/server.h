@@ -13,7 +13,7 @@
 
 #include "engine/balance/balancer.h"
 #include "engine/node.h"
-#include "engine/store/local_stores.h"
+#include "engine/store/local/local_stores.h"
 #include "io/base/clock.h"
 #include "io/disk/backend.h"
 #include "io/disk/blocking_pool.h"

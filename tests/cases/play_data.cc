@@ -83,7 +83,15 @@ Player::Answer Player::drop_rows(const json::object& object) {
   return Played{error_of(client().drop_row_range(table_of(object), drop)), ""};
 }
 
+// Three times: the third point read of a row may be answered by the row cache.
 Player::Answer Player::read(const Step& step) {
+  Answer answer = read_once(step);
+  for (int again = 0; again < 2 && answer && !answer->error && answer->difference.empty(); ++again)
+    answer = read_once(step);
+  return answer;
+}
+
+Player::Answer Player::read_once(const Step& step) {
   const auto& object = step.value.as_object();
   TRY(const client::ReadRows request, parse_read(object));
   client::ReadStream stream = client().read_rows(table_of(object), request);

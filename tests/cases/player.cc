@@ -16,10 +16,13 @@ bool is_read(const Step& step) {
   return std::find(std::begin(kReads), std::end(kReads), step.verb) != std::end(kReads);
 }
 
-std::vector<std::string> node_arguments() {
-  // Small, so that a node starts in milliseconds.
-  return {"--shards",       "2",     "--log-segment",     "1MiB",
-          "--memory-total", "64MiB", "--memory-memtable", "4MiB"};
+std::vector<std::string> node_arguments(Mode mode) {
+  // Small, so that a node starts in milliseconds. One mode plays without a row cache.
+  return {"--shards",           "2",
+          "--log-segment",      "1MiB",
+          "--memory-total",     "64MiB",
+          "--memory-memtable",  "4MiB",
+          "--memory-row-cache", mode == Mode::flush ? "0" : "4"};
 }
 
 }  // namespace
@@ -62,7 +65,7 @@ Outcome Player::play(const Case& c, Mode mode) {
   clock_ = {c.now_us, kBootUs};
   tables_.clear();
   tokens_.clear();
-  node_ = std::make_unique<NodeProcess>(program_, dir, node_arguments());
+  node_ = std::make_unique<NodeProcess>(program_, dir, node_arguments(mode));
   Outcome outcome;
   if (auto started = start_node(); !started) {
     outcome = {Outcome::Kind::fail, "start: " + started.error().message};

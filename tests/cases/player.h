@@ -53,6 +53,7 @@ class Player {
   Answer mutate_rows(const Step& step);
   Answer drop_rows(const json::object& object);
   Answer read(const Step& step);
+  Answer read_once(const Step& step);
   Answer read_modify_write(const Step& step);
   Answer check_and_mutate(const Step& step);
   Answer sample_keys(const Step& step);

@@ -1,9 +1,15 @@
-// Runs a fuzz target without libFuzzer: its seeds, then mutated and random input for a second.
+// Runs a fuzz target without libFuzzer: its seeds and its corpus (corpus/TARGET), then mutated and
+// random input for a second.
 //   fuzz_smoke TARGET [SEED]
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
+#include "io/base/check.h"
 #include "io/base/clock.h"
 #include "io/base/log.h"
 #include "io/base/random.h"
@@ -13,8 +19,9 @@ namespace cellar::fuzz {
 namespace {
 
 constexpr int64_t kRunUs = 1'000'000;
-const FuzzTarget* const kTargets[] = {&kWireTarget,  &kReplyTarget, &kStoredTarget, &kLogTarget,
-                                      &kTableTarget, &kTextTarget,  &kSessionTarget};
+const FuzzTarget* const kTargets[] = {
+    &kWireTarget,   &kReplyTarget, &kStoredTarget,  &kLogTarget,  &kTableTarget,
+    &kBackupTarget, &kTextTarget,  &kSessionTarget, &kHttpTarget, &kTlsTarget};
 
 std::string bent(const std::vector<std::string>& seeds, Random& random) {
   std::string input = seeds[random.below(seeds.size())];
@@ -29,10 +36,29 @@ std::string bent(const std::vector<std::string>& seeds, Random& random) {
   return input;
 }
 
+// In the order of their names, so that a seed repeats a run.
+std::vector<std::string> corpus_of(std::string_view target) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(CELLAR_FUZZ_CORPUS) / target, error))
+    paths.push_back(entry.path());
+  CHECK(!paths.empty(), "{}/{} has no inputs", CELLAR_FUZZ_CORPUS, target);
+  std::ranges::sort(paths);
+  std::vector<std::string> inputs;
+  for (const fs::path& path : paths) {
+    std::ifstream in(path, std::ios::binary);
+    inputs.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    CHECK(!in.bad(), "{} cannot be read", path.string());
+  }
+  return inputs;
+}
+
 void run_for_a_second(const FuzzTarget& target, uint64_t seed) {
   fmt::print("{} seed {}\n", target.name, seed);
   Random random(seed);
-  const std::vector<std::string> seeds = target.seeds();
+  std::vector<std::string> seeds = target.seeds();
+  std::ranges::move(corpus_of(target.name), std::back_inserter(seeds));
   for (const std::string& input : seeds) target.run(input);
   const SystemClock clock;
   const int64_t until_us = clock.boot_us() + kRunUs;

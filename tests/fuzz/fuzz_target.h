@@ -27,8 +27,14 @@ extern const FuzzTarget kStoredTarget;
 extern const FuzzTarget kLogTarget;
 // table: whole tables with damage that their checksums do not show.
 extern const FuzzTarget kTableTarget;
+// backup: a directory of backups that was changed, and what a node does with it.
+extern const FuzzTarget kBackupTarget;
 // session: a connection of a whole node, any bytes in any pieces.
 extern const FuzzTarget kSessionTarget;
+// http: a connection of the HTTP listener of a whole node.
+extern const FuzzTarget kHttpTarget;
+// tls: a connection of a node with TLS before its session, and behind proxies.
+extern const FuzzTarget kTlsTarget;
 // text: input of users, files and proxies: rules, filters, rows as JSON and CSV, HTTP, settings.
 extern const FuzzTarget kTextTarget;
 

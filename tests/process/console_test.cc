@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
 #include "engine/gc/reclaim_reason.h"
 #include "tests/process/support/http_bed.h"
 #include "tests/process/support/web_driver.h"
@@ -19,7 +22,7 @@ class Console : public HttpBed {
   void browse(bool dark = false) {
     browser_ = std::make_unique<WebDriver>(scratch_.string(), dark);
     ASSERT_TRUE(browser_->started()) << browser_->problem();
-    browser_->resize(1280, 900);
+    browser_->resize(1400, 900);
   }
   void visit(const std::string& view) {
     browser_->open("http://" + http_ + "/#" + view);
@@ -58,8 +61,9 @@ class Console : public HttpBed {
 #define NEEDS_BROWSER() \
   if (!WebDriver::available()) GTEST_SKIP() << "chromium or chromium-driver is not installed"
 
-const char* const kViews[] = {"overview", "tables", "tablets", "compactions",
-                              "slow",     "cells",  "audit",   "settings"};
+const char* const kViews[] = {"overview",    "retention", "tables", "tablets",
+                              "compactions", "slow",      "cells",  "backups",
+                              "audit",       "doctor",    "nodes",  "settings"};
 
 TEST_F(Console, ShowsEveryViewAndAsksNobodyElse) {
   NEEDS_BROWSER();
@@ -252,6 +256,235 @@ TEST_F(Console, FindsTablesAndShowsTheirEarlierRules) {
   expect_quiet();
 }
 
+TEST_F(Console, TellsWhatDiesWhen) {
+  NEEDS_BROWSER();
+  start();
+  ASSERT_EQ(post("/api/v1/tables/create",
+                 R"({"table":"short","families":[{"name":"f","rule":{"max_age_us":18000000000}}]})")
+                .status,
+            200);
+  ASSERT_EQ(post("/api/v1/tables/create", R"({"table":"long","families":[{"name":"f"}]})").status,
+            200);
+  auto client = connect();
+  for (int i = 0; i < 50; ++i) {
+    for (const char* table : {"short", "long"}) {
+      client::Mutation mutation(fmt::format("row{:03}", i));
+      mutation.set("f", "q", std::string(200, 'v'));
+      ASSERT_TRUE(client->mutate_row(table, mutation));
+    }
+  }
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("retention");
+  const std::string cells =
+      "[...document.querySelectorAll('#dying tbody tr')].map(r => [...r.cells].slice(0, 4)"
+      ".map(c => c.innerText).join(' ')).join(', ')";
+  browser_->run("document.getElementById('count-cells').click()");
+  EXPECT_TRUE(browser_->wait_for(cells + " === 'short 0 50 50, long 0 0 0'", 10'000))
+      << said("return " + cells);
+  expect_text("In all tables 0 in the next hour, 50 in the next day, 50 in the next week.");
+  browser_->run("document.getElementById('by-hour').focus()");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for(cells + " === 'long 0 0 0, short 0 50 50'"))
+      << said("return " + cells);
+  keep("retention-filled");
+  expect_quiet();
+}
+
+TEST_F(Console, ChangesTheSchema) {
+  NEEDS_BROWSER();
+  start();
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("tables");
+  browser_->run("document.getElementById('new-table').focus()");
+  browser_->keys(kEnter);
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('dialog').open"));
+  EXPECT_EQ(said("return document.activeElement.id"), "table-name");
+  browser_->keys("clicks");
+  browser_->keys(kTab);
+  browser_->keys("f");
+  browser_->run("const r = document.getElementById('family-rule'); r.focus(); r.select()");
+  browser_->keys("maxage=30d");
+  expect_text("Keeps cells for 30 days.");
+  keep("new-table");
+  browser_->keys(kEnter);
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('[data-table=clicks]')")) << text();
+  // What the node refuses stays in the dialog, with its sentence.
+  browser_->run("document.querySelector('[id^=add-]').click()");
+  browser_->keys("f");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("document.querySelector('dialog .result.error')")) << text();
+  browser_->run("document.getElementById('family-name').value = 'g'");
+  browser_->run("document.getElementById('family-name').focus()");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("!document.getElementById('dialog').open")) << text();
+  EXPECT_TRUE(browser_->wait_for("document.querySelectorAll('.families tbody tr').length === 2"));
+  browser_->run("document.querySelector('[id^=reclaim-]').click()");
+  EXPECT_EQ(said("return document.getElementById('reclaim-within').value"), "1h");
+  browser_->run("document.getElementById('reclaim-within').value = '90m'");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("!document.getElementById('dialog').open")) << text();
+  EXPECT_TRUE(
+      browser_->wait_for("document.body.innerText.includes('dead bytes leave within 1 h 30 min')"));
+  // Nothing is dropped before its name is typed.
+  browser_->run("document.querySelector('[id$=-g][id^=drop-]').click()");
+  browser_->keys(kEnter);
+  EXPECT_EQ(said("return document.getElementById('dialog').open"), "true");
+  browser_->keys("g");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("document.querySelectorAll('.families tbody tr').length === 1"))
+      << text();
+  browser_->run("document.querySelector('[id^=droptable-]').click()");
+  browser_->keys("click");
+  browser_->keys(kEnter);
+  EXPECT_EQ(said("return document.getElementById('dialog').open"), "true");
+  expect_text("It can be restored for 1 d.");
+  browser_->keys("s");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("document.body.innerText.includes('There are no tables yet.')"))
+      << text();
+  browser_->run("document.getElementById('dropped').click()");
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('[data-restore=clicks]')")) << text();
+  keep("dropped");
+  browser_->run("document.querySelector('[data-restore=clicks]').click()");
+  EXPECT_TRUE(browser_->wait_for("document.querySelector('[data-table=clicks]')")) << text();
+  // The browser's console names refused requests.
+  (void)browser_->log();
+}
+
+TEST_F(Console, FiltersCells) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 20);
+  ASSERT_NO_FATAL_FAILURE(browse());
+  const std::string shown =
+      "[...document.querySelectorAll('td.value')].map(e => e.innerText).join()";
+  browser_->open("http://" + http_ + "/#cells?table=users&prefix=user0003&value=.*%5B13%5D");
+  EXPECT_TRUE(browser_->wait_for(shown + " === 'mail-3-3,mail-3-1'")) << text();
+  browser_->run("document.getElementById('cells-value').value = ''");
+  browser_->run("document.getElementById('cells-versions').value = '1'");
+  browser_->run("document.getElementById('cells-versions').focus()");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for(shown + " === 'mail-3-4'")) << text();
+  EXPECT_EQ(said("return location.hash"), "#cells?table=users&prefix=user0003&versions=1");
+  browser_->run("document.getElementById('cells-since').value = 'noon'");
+  browser_->run("document.getElementById('cells-since').focus()");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("document.body.innerText.includes('\"noon\" is no time')"))
+      << text();
+  browser_->run("document.getElementById('cells-since').value = '1970-01-01 00:00:01'");
+  browser_->run("document.getElementById('cells-since').focus()");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("document.body.innerText.includes('No cells there.')")) << text();
+  keep("filters");
+  expect_quiet();
+}
+
+// The first minute of the map is over only after a minute: the view is given one.
+TEST_F(Console, MapsTheLoadOfTabletsOverTime) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 20);
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("tablets");
+  expect_text("The first minute is being measured.");
+  EXPECT_EQ(
+      said(
+          "return import('/console/tablets.js').then(async m => {"
+          "const get = async (path) => (await fetch('/api/v1/' + path)).json();"
+          "const [tables, all] = [await get('tables'), await get('tablets')];"
+          "document.getElementById('pause').click();"
+          "const id = all.tablets[0].id;"
+          "const sample = (at, load) => ({at_us: at, span_us: 6e7, tablets: [{id, per_second: "
+          "load}]});"
+          "m.tablets().show([tables, all, {samples: [sample(6e7, 5), sample(12e7, 80)]}],"
+          "document.getElementById('content'));"
+          "return [...document.querySelectorAll('#heat .heat-line')].map(line =>"
+          "line.querySelector('button').ariaLabel + ' ' + line.querySelectorAll('i').length).join()"
+          ".replace(String(id), 'N') })"),
+      "tablet N, users · first row, at most 80 requests a second 2");
+  browser_->run("document.querySelector('[data-heat]').click()");
+  EXPECT_TRUE(browser_->wait_for("!document.getElementById('tablet').hidden")) << text();
+  keep("heat");
+  expect_quiet();
+}
+
+TEST_F(Console, TheDoctorFindsWhatIsWrong) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 5);
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("doctor");
+  expect_text("every shard takes writes");
+  expect_text("every table meets its deadline");
+  EXPECT_EQ(
+      said("return import('/console/doctor.js').then(async m => {"
+           "const get = async (path) => (await fetch('/api/v1/' + path)).json();"
+           "const all = [await get('node'), await get('shards'), await get('tables'),"
+           "await get('reclaim'), await get('backups'), await get('history?range=day')];"
+           "all[0].state = 'read-only'; all[0].clock.held_us = 5e6; all[0].disk_free_bytes = 1;"
+           "all[0].certificate_expires_us = all[0].now_us - 1; all[1].shards[0].read_only = true;"
+           "all[1].shards[0].longest_stall_us = 2e6; all[3].tables[0].missed_since_us = 1;"
+           "all[2].tables[0].figures.damaged_sstables = 2; all[4].failed = 1;"
+           "return m.findings(...all).filter(f => f.level !== 'good')"
+           ".map(f => f.check + ' ' + f.level).join() })"),
+      "node problem,writes problem,clock warning,disk problem,tls problem,backups warning,"
+      "backups warning,reclaim problem,damage problem,stalls warning");
+  expect_quiet();
+}
+
+class Consoles : public Console {
+ protected:
+  // Ports that were free a moment ago.
+  static std::string free_address() {
+    boost::asio::io_context loop;
+    boost::asio::ip::tcp::acceptor acceptor(
+        loop, {boost::asio::ip::make_address("127.0.0.1"), uint16_t{0}});
+    return fmt::format("127.0.0.1:{}", acceptor.local_endpoint().port());
+  }
+};
+
+TEST_F(Consoles, OfSeveralNodesShowEachOther) {
+  NEEDS_BROWSER();
+  const std::string one = free_address();
+  const std::string two = free_address();
+  const std::string nodes = fmt::format("http://{} http://{}", one, two);
+  const auto node = [&](const char* name, const std::string& http) {
+    const std::vector<std::string> extra = {"--shards",     "2",  "--memory-total", "128MiB",
+                                            "--http-nodes", nodes};
+    auto process = std::make_unique<cases::NodeProcess>(bin() / "cellard", scratch_ / name, extra);
+    process->serve_http(http);
+    process->drain_within("0s");
+    const auto started = process->start();
+    EXPECT_TRUE(started) << started.error().message;
+    return process;
+  };
+  const auto other = node("other", two);
+  node_ = node("data", one);
+  http_ = one;
+  fill("users", 5);
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("nodes");
+  EXPECT_TRUE(browser_->wait_for("document.querySelectorAll('.pill[data-state=ready]').length > 2"))
+      << text();
+  keep("nodes-two");
+  browser_->run("document.querySelector('[data-node=\"http://" + two + "\"]').click()");
+  EXPECT_TRUE(browser_->wait_for("document.body.dataset.loaded === 'overview'")) << text();
+  EXPECT_EQ(said("return document.getElementById('node-choice').value"), "http://" + two);
+  EXPECT_EQ(said("return document.title"), other->address() + " · Cellar");
+  // A change goes to the node that is shown.
+  browser_->run("location.hash = '#tables'");
+  EXPECT_TRUE(browser_->wait_for("document.body.innerText.includes('There are no tables yet.')"))
+      << text();
+  browser_->run("document.getElementById('new-table').click()");
+  browser_->keys("there");
+  browser_->keys(kTab);
+  browser_->keys("f");
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("document.querySelector('[data-table=there]')")) << text();
+  EXPECT_EQ(get("/api/v1/table?name=there").status, 404);
+  EXPECT_EQ(http_get(two, "/api/v1/table?name=there").status, 200);
+}
+
 TEST_F(Console, ALinkShowsTheSameCells) {
   NEEDS_BROWSER();
   start();
@@ -318,7 +551,7 @@ TEST_F(Console, IsDarkWhereThatIsAskedFor) {
     visit(view);
     keep(std::string(view) + "-dark");
   }
-  browser_->resize(420, 900);
+  browser_->resize(390, 900);
   for (const char* view : kViews) {
     visit(view);
     keep(std::string(view) + "-narrow");

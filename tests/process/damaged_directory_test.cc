@@ -66,6 +66,56 @@ TEST_F(DamagedDirectory, ATableWithoutItsFooterIsInQuarantineAndTheOthersAreServ
   EXPECT_NE(read_all(path("data.log")).find("table in quarantine"), std::string::npos);
 }
 
+TEST_F(DamagedDirectory, IsRepairedIntoANewOneThatANodeServes) {
+  const auto repair = [&](const std::string& to, std::string& said) {
+    return run(
+        fmt::format("{} repair {} {}", (bin() / "cellar-inspect").string(), path("data"), path(to)),
+        said);
+  };
+  const auto node = make();
+  ASSERT_TRUE(node->start());
+  {
+    client::SyncClient client(options_of(*node));
+    create(client);
+    write(client, "a", 100);
+    write(client, "z", 100);
+  }
+  std::string said;
+  EXPECT_EQ(repair("early", said), 2);
+  EXPECT_NE(said.find("a node has it open"), std::string::npos) << said;
+  EXPECT_FALSE(fs::exists(path("early")));
+  EXPECT_EQ(run(fmt::format("{} repair {} {}", (bin() / "cellar-inspect").string(), path("backups"),
+                            path("early")),
+                said),
+            2);
+  EXPECT_NE(said.find("no data directory"), std::string::npos) << said;
+  EXPECT_FALSE(fs::exists(path("early")));
+  ASSERT_EQ(node->terminate().value(), 0);
+  EXPECT_EQ(repair("data", said), 2) << said;
+  EXPECT_EQ(repair("data/new", said), 2) << said;
+  EXPECT_EQ(repair("whole", said), 0) << said;
+  EXPECT_NE(said.find("nothing is lost"), std::string::npos) << said;
+  fs::path table;
+  for (const auto& entry : fs::directory_iterator(path("data/blob"))) table = entry;
+  flip(table, 200);  // in its first block
+  const auto before = everything(path("data"));
+  EXPECT_EQ(repair("new", said), 1) << said;
+  EXPECT_NE(said.find("LOST blob/" + table.filename().string()), std::string::npos) << said;
+  EXPECT_NE(said.find("next: cellar-inspect verify"), std::string::npos) << said;
+  EXPECT_EQ(everything(path("data")), before);
+  EXPECT_EQ(repair("new", said), 2) << said;
+  EXPECT_NE(said.find("not an empty directory"), std::string::npos) << said;
+  fs::remove_all(path("data"));
+  fs::rename(path("new"), path("data"));
+  EXPECT_EQ(verify(said), 0) << said;
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  const Rows rows = read(client, "t");
+  EXPECT_LT(rows.size(), 200u);
+  EXPECT_GT(rows.size(), 150u);
+  write(client, "y", 1);
+}
+
 TEST_F(DamagedDirectory, AMachineThatGivesTooLittleMemoryIsToldInWords) {
 #ifdef CELLAR_SANITIZED
   GTEST_SKIP() << "a sanitizer's shadow memory is not the node's";

@@ -165,7 +165,7 @@ TEST_F(HttpApi, EveryAnswerIsAsDescribed) {
     ask(path + (queries.contains(path) ? queries.at(path) : ""));
     ++asked;
   }
-  EXPECT_GE(asked, 14u);
+  EXPECT_GE(asked, 17u);
   EXPECT_GT(ask("/api/v1/slow-requests").at("requests").as_array().size(), 10u);
   EXPECT_EQ(get("/api/v1/table?name=nobody").status, 404);
   EXPECT_EQ(get("/api/v1/cells?table=users&limit=many").status, 400);
@@ -193,6 +193,92 @@ TEST_F(HttpApi, CellsTellTheirFate) {
     after = *rows.rbegin();
   }
   EXPECT_EQ(rows.size(), 40u);
+}
+
+TEST_F(HttpApi, CellsAreFiltered) {
+  const auto found = [this](const std::string& filter) {
+    std::string values;
+    const json::value page = ask("/api/v1/cells?table=users&prefix=user0007&" + filter);
+    for (const json::value& cell : page.at("cells").as_array()) {
+      values += (values.empty() ? "" : " ") + std::string(cell.at("value").as_string());
+    }
+    return values;
+  };
+  EXPECT_EQ(found("versions=1"), "mail-7-4");
+  EXPECT_EQ(found("value=mail-7-%5B13%5D"), "mail-7-3 mail-7-1");
+  EXPECT_EQ(found("value=mail"), "") << "the expression is for the whole value";
+  EXPECT_EQ(found("since_us=2000&until_us=4000"), "mail-7-3 mail-7-2");
+  EXPECT_EQ(found("qualifier=m.*&versions=2"), "mail-7-4 mail-7-3");
+  EXPECT_EQ(found("qualifier=x.*"), "");
+  EXPECT_EQ(found("family=g"), "");
+  EXPECT_EQ(found("family=f%7Cg&value=.*4&dead=0"), "mail-7-4");
+  EXPECT_EQ(get("/api/v1/cells?table=users&value=%28").status, 400);
+  EXPECT_EQ(get("/api/v1/cells?table=users&versions=some").status, 400);
+}
+
+TEST_F(HttpApi, TablesAndFamiliesComeAndGo) {
+  change("/api/v1/tables/create",
+         R"({"table":"made","families":[{"name":"a","rule":{"max_age_us":1000000}},)"
+         R"({"name":"b","rule":null,"timestamps":"sequence"}],"reclaim_within_us":7200000000})");
+  json::value table = ask("/api/v1/table?name=made");
+  EXPECT_EQ(table.at("reclaim_within_us").as_int64(), 7'200'000'000);
+  EXPECT_EQ(table.at("families").at(0).at("rule"), json::parse(R"({"max_age_us":1000000})"));
+  EXPECT_EQ(table.at("families").at(1).at("timestamps").as_string(), "sequence");
+  change("/api/v1/families/add", R"({"table":"made","families":[{"name":"c"}],)"
+                                 R"("expected_version":1})");
+  EXPECT_EQ(
+      post("/api/v1/families/drop", R"({"table":"made","family":"c","expected_version":1})").status,
+      409);
+  change("/api/v1/families/drop", R"({"table":"made","family":"a"})");
+  change("/api/v1/tables/reclaim",
+         R"({"table":"made","reclaim_within_us":3600000000,"dead_slack":0.5})");
+  table = ask("/api/v1/table?name=made");
+  EXPECT_EQ(table.at("families").as_array().size(), 2u);
+  EXPECT_EQ(table.at("families").at(1).at("name").as_string(), "c");
+  EXPECT_EQ(table.at("reclaim_within_us").as_int64(), 3'600'000'000);
+  EXPECT_EQ(table.at("dead_slack").as_double(), 0.5);
+  EXPECT_EQ(post("/api/v1/tables/create", R"({"table":"made"})").status, 409);
+  change("/api/v1/tables/drop", R"({"table":"made"})");
+  EXPECT_EQ(get("/api/v1/table?name=made").status, 404);
+  const json::value dropped = ask("/api/v1/tables/dropped");
+  ASSERT_EQ(dropped.at("tables").as_array().size(), 1u);
+  EXPECT_EQ(dropped.at("tables").at(0).at("name").as_string(), "made");
+  change("/api/v1/tables/restore", R"({"table":"made"})");
+  EXPECT_EQ(ask("/api/v1/table?name=made").at("families").as_array().size(), 2u);
+  EXPECT_EQ(ask("/api/v1/tables/dropped").at("tables").as_array().size(), 0u);
+  EXPECT_EQ(post("/api/v1/tables/restore", R"({"table":"made"})").status, 404);
+  for (const char* bad :
+       {"", "[]", "{}", R"({"table":"no name"})", R"({"table":"t","families":{}})",
+        R"({"table":"t","families":[3]})", R"({"table":"t","families":[{"name":""}]})",
+        R"({"table":"t","families":[{"name":"f","rules":null}]})",
+        R"({"table":"t","families":[{"name":"f","timestamps":"never"}]})",
+        R"({"table":"t","reclaim_within_us":-1})", R"({"table":"t","reclaim_within_us":5})"}) {
+    EXPECT_EQ(post("/api/v1/tables/create", bad).status, 400) << bad;
+  }
+  EXPECT_EQ(get("/api/v1/table?name=t").status, 404);
+  for (const char* path :
+       {"/api/v1/families/add", "/api/v1/families/drop", "/api/v1/tables/reclaim",
+        "/api/v1/tables/drop", "/api/v1/tables/restore"}) {
+    EXPECT_EQ(post(path, "{}").status, 400) << path;
+    EXPECT_EQ(post(path, R"({"table":"absent","family":"f","families":[{"name":"f"}]})").status,
+              404)
+        << path;
+  }
+}
+
+TEST_F(HttpApi, MergesTellTheirReason) {
+  ASSERT_TRUE(connect()->flush_table("users"));
+  ASSERT_TRUE(connect()->compact_table("users"));
+  const json::value merges = ask("/api/v1/compactions");
+  const json::array& recent = merges.at("recent").as_array();
+  ASSERT_EQ(recent.size(), 1u);
+  EXPECT_EQ(recent[0].at("reason").as_string(), "request");
+  EXPECT_EQ(recent[0].at("table_name").as_string(), "users");
+}
+
+TEST_F(HttpApi, WithoutADirectoryNoBackupIsTaken) {
+  EXPECT_EQ(ask("/api/v1/backups").at("into").as_string(), "");
+  EXPECT_EQ(post("/api/v1/backups/take", "{}").status, 409);
 }
 
 TEST_F(HttpApi, ARuleIsPreviewedAppliedAndUndone) {
@@ -294,10 +380,10 @@ TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
     const std::string name(metric.name);
     ASSERT_TRUE(families.contains(name)) << name;
     EXPECT_EQ(families[name].type, http::name_of(metric.type)) << name;
-    // There may be nothing due; the node has no TLS and takes no backups.
-    const std::set<std::string> maybe_absent = {"cellar_table_next_reclaim_seconds",
-                                                "cellar_certificate_expiry_timestamp_seconds",
-                                                "cellar_backup_newest_timestamp_seconds"};
+    // There may be nothing due; the node has no TLS, takes no backups and has no table on disk.
+    const std::set<std::string> maybe_absent = {
+        "cellar_table_next_reclaim_seconds", "cellar_certificate_expiry_timestamp_seconds",
+        "cellar_backup_newest_timestamp_seconds", "cellar_table_verified_age_seconds"};
     if (!maybe_absent.contains(name)) EXPECT_GT(families[name].samples, 0u) << name;
     EXPECT_EQ(metric.type == http::Metric::Type::counter, name.ends_with("_total")) << name;
   }
@@ -307,6 +393,58 @@ TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
             std::string::npos);
   EXPECT_NE(answer.body.find(R"(cellar_table_tablets{table="users"} )"), std::string::npos);
   EXPECT_LT(series.size(), 2000u);
+}
+
+class HttpPeers : public HttpBed {};
+
+// The console of another node may ask this one; any other page may not.
+TEST_F(HttpPeers, AConsoleOfANamedNodeMayAsk) {
+  start({"--http-nodes", "http://127.0.0.1:9 http://127.0.0.1:8"});
+  const HttpAnswer page = get("/");
+  EXPECT_NE(page.head.find("connect-src 'self' http://127.0.0.1:9 http://127.0.0.1:8;"),
+            std::string::npos)
+      << page.head;
+  const std::string peer = "Origin: http://127.0.0.1:9\r\nSec-Fetch-Site: same-site\r\n";
+  const std::string other = "Origin: http://127.0.0.1:7\r\nSec-Fetch-Site: same-site\r\n";
+  const HttpAnswer node = http_call(http_, "GET", "/api/v1/node", peer);
+  EXPECT_EQ(node.status, 200) << node.body;
+  EXPECT_NE(node.head.find("Access-Control-Allow-Origin: http://127.0.0.1:9\r\n"),
+            std::string::npos)
+      << node.head;
+  EXPECT_EQ(http_call(http_, "GET", "/api/v1/node", other).status, 403);
+  const HttpAnswer asked = http_call(http_, "OPTIONS", "/api/v1/node", peer);
+  EXPECT_EQ(asked.status, 200);
+  EXPECT_NE(asked.head.find("Access-Control-Allow-Headers: Authorization, Content-Type, "
+                            "X-Cellar-Request\r\n"),
+            std::string::npos)
+      << asked.head;
+  const HttpAnswer foreign = http_call(http_, "OPTIONS", "/api/v1/node", other);
+  EXPECT_EQ(foreign.status, 403);
+  EXPECT_EQ(foreign.head.find("Access-Control-Allow"), std::string::npos) << foreign.head;
+}
+
+TEST_F(HttpPeers, ABackupIsTakenIntoTheScheduledDirectory) {
+  const std::string into = scratch_ / "backups";
+  std::filesystem::create_directories(into);
+  start({"--backup-directories", into, "--backup-into", into});
+  fill("users", 10);
+  ASSERT_EQ(post("/api/v1/backups/take", "{}").status, 200);
+  json::value told;
+  for (int i = 0; i < 200; ++i) {
+    told = json::parse(get("/api/v1/backups?list=1").body);
+    if (told.at("taken").as_int64() == 1 && !told.at("job").at("running").as_bool()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ASSERT_EQ(told.at("taken").as_int64(), 1) << json::serialize(told);
+  EXPECT_TRUE(told.at("job").at("error").is_null());
+  ASSERT_EQ(told.at("backups").as_array().size(), 1u);
+  EXPECT_EQ(told.at("backups").at(0).at("tables").as_int64(), 1);
+  EXPECT_EQ(Schema(json::parse(get("/api/v1/openapi.json").body))
+                .problem(told,
+                         answer_schema(json::parse(get("/api/v1/openapi.json").body),
+                                       "/api/v1/backups", "get"),
+                         "backups"),
+            "");
 }
 
 // A node with principals: they have the same permissions over HTTP as over the protocol.

@@ -18,6 +18,7 @@
 #include "io/loop/machine_memory.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::process {
 namespace {
@@ -124,6 +125,119 @@ TEST(Memory, StaysWithinTheBudgetWhileMoreThanTwiceOfItIsWrittenAndRead) {
   const auto code = node.terminate();
   EXPECT_TRUE(code && *code == 0);
   if (!testing::Test::HasFailure()) fs::remove_all(scratch);
+}
+
+// A node whose block cache has taken what memtables leave gives it back to a burst of writes.
+// The budget is 256 MiB, or CELLAR_MEMORY_MIB.
+class Burst : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory is not the node's";
+    fs::remove_all(scratch_);
+    fs::create_directories(scratch_);
+    node_ = std::make_unique<cases::NodeProcess>(
+        fs::read_symlink("/proc/self/exe").parent_path() / "cellard", scratch_ / "data",
+        std::vector<std::string>{"--shards", "2", "--memory-total",
+                                 fmt::format("{}MiB", budget_ >> 20)});
+    const auto started = node_->start();
+    ASSERT_TRUE(started) << started.error().message;
+    client::ClientOptions options;
+    options.address = node_->address();
+    options.request_deadline_us = 60'000'000;
+    client_ = std::make_unique<client::SyncClient>(options);
+    client::TableSpec spec;
+    spec.name = "t";
+    spec.options.durability = Durability::memory;
+    spec.families.resize(1);
+    spec.families[0].name = "f";
+    ASSERT_TRUE(client_->create_table(spec));
+  }
+  static std::string row_of(uint64_t i) {
+    return fmt::format("row{:016x}", i * 0x9e3779b97f4a7c15);
+  }
+  // Values of which a half compresses.
+  void write(size_t bytes) {
+    std::string value(kValueBytes, 'v');
+    for (const uint64_t until = rows_ + bytes / kValueBytes; rows_ < until;) {
+      std::vector<client::Mutation> rows;
+      for (uint64_t i = 0; i < kRowsPerBatch; ++i) {
+        for (size_t at = 0; at + 16 <= kValueBytes; at += 16) {
+          const uint64_t bits = random_.next();
+          std::memcpy(value.data() + at, &bits, sizeof bits);
+        }
+        rows.emplace_back(row_of(rows_++)).set("f", "q", value, 1000);
+      }
+      const auto done = client_->mutate_rows("t", rows);
+      ASSERT_TRUE(done) << done.error().message;
+    }
+  }
+  // Of random rows, several in a request; `count` requests.
+  void read(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      client::ReadRows read;
+      for (int row = 0; row < 200; ++row) read.keys.push_back(row_of(random_.below(rows_)));
+      scan(read);
+    }
+  }
+  size_t scan(const client::ReadRows& read) {
+    client::CallOptions options;
+    options.deadline_us = client::kNoDeadline;
+    auto stream = client_->read_rows("t", read, options);
+    for (size_t cells = 0;;) {
+      const auto block = client_->next(stream);
+      EXPECT_TRUE(block) << block.error().message;
+      if (!block || block->empty()) return cells;
+      cells += block->cells().size();
+    }
+  }
+  size_t sum(uint64_t client::ShardStats::* field) {
+    const auto info = client_->server_info();
+    EXPECT_TRUE(info);
+    size_t sum = 0;
+    for (const client::ShardStats& one : info->stats) sum += one.*field;
+    return sum;
+  }
+
+  const size_t budget_ = number_from_environment("CELLAR_MEMORY_MIB", 256) << 20;
+  const fs::path scratch_ = fs::temp_directory_path() / fmt::format("memory_test.{}", getpid());
+  std::unique_ptr<cases::NodeProcess> node_;
+  std::unique_ptr<client::SyncClient> client_;
+  Random random_{1};
+  uint64_t rows_ = 0;
+};
+
+TEST_F(Burst, ResidentMemoryStaysWithinTheBudgetAfterAFullCacheABurstAFlushAndAScan) {
+  using Stats = client::ShardStats;
+  const size_t budget = budget_;
+  const Watch watch(node_->pid());
+  const auto within = [&](const char* what) {
+    fmt::print("{}: {} MiB resident, at most {}, of {}; cache {}, memtables {}\n", what,
+               resident_bytes(node_->pid()) >> 20, watch.most() >> 20, budget >> 20,
+               sum(&Stats::cache_bytes) >> 20, sum(&Stats::memtable_bytes) >> 20);
+    EXPECT_LE(watch.most(), budget + budget / 10) << what;
+  };
+  write(budget * 5 / 4);
+  ASSERT_TRUE(client_->flush_table("t"));
+  scan({});
+  // Blocks that leave and come mix the cache's memory.
+  read(rows_ / 200);
+  EXPECT_GT(sum(&Stats::cache_bytes), budget / 100 * 55) << "more than a quarter";
+  within("a full cache");
+  for (int round = 0; round < 2; ++round) {
+    const size_t full = sum(&Stats::cache_bytes);
+    write(budget / 3);
+    EXPECT_LT(sum(&Stats::cache_bytes), full - budget / 16) << "the cache has given memory back";
+    within("a burst");
+    ASSERT_TRUE(client_->flush_table("t"));
+    within("a flush");
+    scan({});
+    read(rows_ / 800);
+    within("a scan");
+  }
+  RecordProperty("resident_mib", static_cast<int>(watch.most() >> 20));
+  const auto code = node_->terminate();
+  EXPECT_TRUE(code && *code == 0);
+  if (!testing::Test::HasFailure()) fs::remove_all(scratch_);
 }
 
 // Connections that have not sent anything.

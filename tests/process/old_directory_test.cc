@@ -1,7 +1,7 @@
 // Data of another format is refused with its number and left untouched: data directories, tables
 // and backups of older formats, a directory of a newer format, and one without FORMAT.
 #include "engine/backup/backup_file.h"
-#include "engine/store/format_file.h"
+#include "engine/store/local/format_file.h"
 #include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {

@@ -147,7 +147,7 @@ TEST_F(TerminalTest, BashCompletesCommandsOptionsAndNames) {
   EXPECT_EQ(offered("cellar altertable packages durability="), "memory |periodic |sync \n");
   EXPECT_EQ(offered("cellar read packages --key-f"), "--key-format \n");
   EXPECT_EQ(offered("cellar read packages --key-format h"), "hex \n");
-  EXPECT_EQ(offered("cellar completion "), "bash |zsh \n");
+  EXPECT_EQ(offered("cellar completion "), "bash |fish |zsh \n");
   EXPECT_EQ(offered("cellar gc s"), "set |show \n");
   EXPECT_EQ(offered("cellar checkandmutate packages r th"), "then \n");
   EXPECT_EQ(offered("cellar checkandmutate packages r then r"), "remove:\n");

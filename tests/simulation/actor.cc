@@ -166,31 +166,37 @@ Async<void> Actor::read(Random& random) {
   std::string table = draw_table(random);
   std::string row = draw_row(random);
   const bool newest_only = random.one_in(4);
-  co_await read_row(std::move(table), std::move(row), newest_only, false);
+  co_await read_row({table, table, std::move(row)}, newest_only, false);
 }
 
-Async<void> Actor::read_row(std::string table, std::string row, bool newest_only, bool must) {
-  client::ReadRow asked{row, {}, {}};
+Async<void> Actor::read_restored(std::string name, std::string table, uint32_t branch,
+                                 std::string row) {
+  co_await read_row({std::move(name), std::move(table), std::move(row), branch}, false, false);
+}
+
+Async<void> Actor::read_row(RowName where, bool newest_only, bool must) {
+  client::ReadRow asked{where.row, {}, {}};
   asked.notes.with_expiry = true;
   if (newest_only) asked.filter = client::Filter::cells_per_column(1);
   client::CallOptions options;
   if (must) options.wait_for_connection = true;
   RowOp op = stage_.begin(Verb::read, name_);
   op.newest_only = newest_only;
-  const auto answer = co_await client_->async_read_row(table, asked, options, kAwaited);
+  op.branch = where.branch;
+  const auto answer = co_await client_->async_read_row(where.name, asked, options, kAwaited);
   if (must && !answer && answer.error().code != Errc::not_found) {
-    stage_.complain(fmt::format("row '{}' of table '{}' cannot be read at the end: {}", row, table,
-                                answer.error().to_string()));
+    stage_.complain(fmt::format("row '{}' of table '{}' cannot be read at the end: {}", where.row,
+                                where.name, answer.error().to_string()));
   }
   if (!keep(op, answer ? nullptr : &answer.error())) co_return;
   if (answer && *answer) op.seen = seen((*answer)->cells());
   for (const SeenCell& cell : op.seen) {
     if (cell.family == "a" && cell.qualifier == "e") {
-      newest_[row] = cell.value;
+      newest_[where.row] = cell.value;
       break;
     }
   }
-  stage_.history.add(table, row, std::move(op));
+  stage_.history.add(where.table, where.row, std::move(op));
 }
 
 // Records what a scan says of the rows up to a key: the ones before it are empty.
@@ -250,7 +256,7 @@ Async<void> Actor::scan(uint32_t number) {
 Async<void> Actor::read_everything() {
   for (const std::string& table : stage_.history.tables()) {
     for (const std::string& row : stage_.history.rows()) {
-      co_await read_row(table, row, false, true);
+      co_await read_row({table, table, row}, false, true);
     }
   }
 }
@@ -313,7 +319,23 @@ client::CallOptions Actor::draw_options(Random& random, RowOp& op) const {
   return options;
 }
 
+// The client gives timestamp and expiry (row_machine.h). Some timestamps meet.
+OwnedMutation Actor::draw_mixed_set(Random& random) {
+  OwnedMutation op;
+  op.family = "m";
+  op.qualifier = random.one_in(3) ? "f" : "e";
+  op.value = value();
+  constexpr int64_t kRasterUs = 4'000'000;
+  const int64_t past_us = static_cast<int64_t>(random.below(36'000'000));
+  op.timestamp_us = (stage_.now_us() - past_us) / kRasterUs * kRasterUs;
+  if (stage_.plan.has(Feature::expiries) && random.one_in(4)) {
+    op.expire_at_us = stage_.now_us() + 3'000'000 + static_cast<int64_t>(random.below(60'000'000));
+  }
+  return op;
+}
+
 OwnedMutation Actor::draw_set(Random& random) {
+  if (stage_.plan.has(Feature::mixed_rules) && random.one_in(3)) return draw_mixed_set(random);
   OwnedMutation op;
   op.family = random.one_in(2) ? "a" : "b";
   op.value = value();
@@ -354,6 +376,13 @@ std::vector<OwnedMutation> Actor::draw_ops(Random& random) {
                           : Mutation::Kind::delete_from_column;
     if (kind > 0) op.family = random.one_in(2) ? "a" : "b";
     if (kind > 1) op.qualifier = random.one_in(3) ? "s" : "e";
+    if (kind > 0 && stage_.plan.has(Feature::mixed_rules) && random.one_in(3)) {
+      op.family = "m";
+      if (kind > 4) {  // from some instant on
+        op.start_us = stage_.now_us() - static_cast<int64_t>(random.below(30'000'000));
+        op.start_us -= op.start_us % 1'000;
+      }
+    }
     if (kind > 3 && op.family == "a" && op.qualifier == "e") {
       op.start_us = 1'000 * static_cast<int64_t>(random.below(4));
       op.end_us = op.start_us + 1'000 * (1 + static_cast<int64_t>(random.below(4)));

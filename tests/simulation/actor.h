@@ -20,12 +20,19 @@ class Actor {
   Async<void> scan(uint32_t number);
   // Reads every row of every table; each must be answered.
   Async<void> read_everything();
+  // Reads a row of a table that was restored from `table` under another name.
+  Async<void> read_restored(std::string name, std::string table, uint32_t branch, std::string row);
   void close() { client_->close(); }
 
  private:
   Async<void> request(Random& random);
   Async<void> read(Random& random);
-  Async<void> read_row(std::string table, std::string row, bool newest_only, bool must);
+  // `name`: of the table that is read; `table`: that it is, or was when it was backed up.
+  struct RowName {
+    std::string name, table, row;
+    uint32_t branch = 0;
+  };
+  Async<void> read_row(RowName where, bool newest_only, bool must);
   Async<void> mutate(Random& random);
   Async<void> mutate_rows(Random& random);
   Async<void> check(Random& random);
@@ -37,6 +44,7 @@ class Actor {
   std::string value() { return fmt::format("{}.{}", name_, ++values_); }
   std::vector<OwnedMutation> draw_ops(Random& random);
   OwnedMutation draw_set(Random& random);
+  OwnedMutation draw_mixed_set(Random& random);
   client::CallOptions draw_options(Random& random, RowOp& op) const;
   // Completes and records a write by its outcome.
   void finish(const std::string& table, const std::string& row, RowOp op, const Error* error);

@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "engine/backup/backup.h"
+#include "engine/store/local/format_file.h"
+
 namespace cellar::simulation {
 
 Director::Director(Stage& stage) : stage_(stage), clock_(stage.world.clock()) {
@@ -39,6 +42,9 @@ LifeOptions Director::draw_options(Random& random) {
     server.engine.index_parts = engine::IndexParts::always;
     server.engine.index_part_bytes = 400;
   }
+  // Short periods: the scrubber reads amid everything else.
+  constexpr std::array<int64_t, 3> kScrubs = {2'000'000, 60'000'000, 7 * 86'400'000'000};
+  server.engine.scrub_every_us = kScrubs.at(fixed.below(3));
   server.engine.log_segment_bytes = 256u << 10;
   server.backup.directories = "/backups";
   server.disk.reserve_bytes = 0;
@@ -91,7 +97,7 @@ Async<void> Director::start_until_it_serves(Random& random) {
 // ---- ends
 
 void Director::draw_clock(Random& random, bool reboot) {
-  const bool jumps = stage_.plan.has(Feature::wall_jumps);
+  const bool jumps = stage_.plan.has(Feature::wall_jumps) && !clock_is_right_;
   if (jumps && random.one_in(2)) {
     const auto error_us = static_cast<int64_t>(random.below(7'200'000'000)) - 3'600'000'000;
     clock_.set_wall_error_us(random.one_in(2) ? 0 : error_us);
@@ -107,6 +113,8 @@ void Director::cut_power(Random& random) {
   constexpr std::array kPolicies = {CrashPolicy::none, CrashPolicy::all, CrashPolicy::random_subset,
                                     CrashPolicy::torn_last_write};
   disk_ = life_->disk().crash_image(kPolicies.at(random.below(4)), random);
+  Random other = stage_.random_of("backups", crashes_);
+  backups_ = backups_->crash_image(kPolicies.at(other.below(4)), other);
   life_->cut_off(HostEnd::silent);
   stage_.history.add_crash();
   ++crashes_;
@@ -117,6 +125,7 @@ void Director::cut_power(Random& random) {
 
 void Director::kill() {
   disk_ = life_->disk().clone();
+  backups_ = backups_->clone();
   life_->cut_off(HostEnd::reset);
   stage_.history.add_crash();
   ++crashes_;
@@ -236,6 +245,39 @@ Async<void> Director::settle(uint32_t number) {
   co_await sleep_us(stage_.loop.timers(), 1'000'000);
   if (!life_->read_only() && random.one_in(2)) co_return;
   co_await restart(random, random.one_in(3));
+}
+
+Async<void> Director::begin_from(std::string backup) {
+  // Trusted time of the old node, which the new one must not be behind, may have run 500 ppm fast.
+  co_await sleep_us(stage_.loop.timers(), (stage_.now_us() - stage_.began_us) / 1'000 + 1'000'000);
+  // A new node has no anchor: it believes the clock that it finds.
+  clock_.set_wall_error_us(0);
+  clock_.set_synchronised(true);
+  clock_is_right_ = true;
+  disk_ = std::make_shared<MemDisk>();
+  MemFs from(stage_.loop.executor(), *backups_);
+  MemFs to(stage_.loop.executor(), *disk_);
+  const Result<void> restored = co_await restore_all(from, to, std::move(backup));
+  if (!restored) {
+    stage_.complain("the backup is not restored: " + restored.error().to_string());
+    co_return;
+  }
+  Random random = stage_.random_of("new node", 0);
+  co_await start_until_it_serves(random);
+}
+
+Async<Result<void>> Director::restore_all(FileSystem& from, FileSystem& to, std::string backup) {
+  CO_TRY_VOID(co_await engine::resolve_format(to, std::string(32, '5')));
+  const auto store = engine::make_local_backup_store(from);
+  const auto blobs = engine::make_local_blob_store(to);
+  CO_TRY(const auto manifest, co_await engine::open_local_manifest_store(to, {}));
+  engine::BackupProgress progress;
+  const auto done = co_await engine::restore_directory(*store, std::move(backup), *blobs, *manifest,
+                                                       clock_.wall_us(), stage_.loop.timers(),
+                                                       stage_.loop.executor(), progress);
+  const Result<void> closed = co_await manifest->close();
+  if (!done) co_return std::unexpected(done.error());
+  co_return closed;
 }
 
 Async<void> Director::end() {

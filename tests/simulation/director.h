@@ -22,6 +22,8 @@ class Director {
   Async<void> settle(uint32_t number);
   // An orderly stop, which must succeed.
   Async<void> end();
+  // The first life of a new node, on an empty disk into which the backup is restored.
+  Async<void> begin_from(std::string backup);
   // Destroys lives that have ended. Not inside a turn.
   void reap();
   bool all_ended() const { return dying_.empty() && !life_; }
@@ -31,6 +33,7 @@ class Director {
   MemDisk& disk() { return *disk_; }
 
  private:
+  Async<Result<void>> restore_all(FileSystem& from, FileSystem& to, std::string backup);
   Async<void> network_faults(Random& random);
   void disk_faults(Random& random);
   Async<void> crash_amid(Random& random);
@@ -46,9 +49,10 @@ class Director {
   Stage& stage_;
   MachineClock clock_;
   std::shared_ptr<MemDisk> disk_ = std::make_shared<MemDisk>();
-  MemDisk backups_;
+  std::shared_ptr<MemDisk> backups_ = std::make_shared<MemDisk>();
   std::unique_ptr<NodeLife> life_;
   std::vector<std::unique_ptr<NodeLife>> dying_;
+  bool clock_is_right_ = false;  // and stays so
   uint32_t shards_ = 1;
   uint64_t crashes_ = 0, starts_ = 0;
   bool faulty_ = false;  // faults of the disk are in force, or have been in this life

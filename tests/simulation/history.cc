@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tests/support/linearizability.h"
 
@@ -17,8 +18,14 @@ class SearchedRow : public RowMachine {
   using RowMachine::RowMachine;
   bool passive(const RowState& before, const RowOp& op, const RowState& after) const {
     if (op.refused != Refused::no) return true;
-    return op.verb == Verb::read &&
-           after.read_us == std::max({before.read_us, before.commit_us, op.from_us});
+    if (op.verb != Verb::read) return false;
+    if (op.branch == 0) return confirms(before, op, after);
+    return confirms(*before.branches.at(op.branch), op, *after.branches.at(op.branch));
+  }
+
+ private:
+  static bool confirms(const RowState& before, const RowOp& op, const RowState& after) {
+    return after.read_us == std::max({before.read_us, before.commit_us, op.from_us});
   }
 };
 
@@ -38,6 +45,45 @@ bool wrote(const RowOp& op, const SeenCell& cell) {
          std::any_of(op.rules.begin(), op.rules.end(), is_part);
 }
 
+bool changes_schema(const RowOp& op) {
+  return op.branch == 0 && op.refused == Refused::no && op.verb >= Verb::change_rule &&
+         op.verb <= Verb::restore_table;
+}
+
+bool is_copy(const RowOp& op) {
+  return op.refused == Refused::no && (op.verb == Verb::back_up || op.verb == Verb::seal_backup);
+}
+
+// Leaves out restorations that nothing has shown, and copies that nothing was restored from, since
+// they explain nothing. A copy is sealed at once unless a change of the schema may come between.
+std::vector<RowOp> with_needed_copies(std::vector<RowOp> ops) {
+  std::set<uint32_t> shown, needed, open;
+  for (const RowOp& op : ops) {
+    if (op.branch != 0 && op.verb != Verb::restore_backup && op.refused != Refused::absent) {
+      shown.insert(op.branch);
+    }
+  }
+  std::erase_if(ops, [&](const RowOp& op) {
+    return op.verb == Verb::restore_backup && !op.answered() && !shown.contains(op.branch);
+  });
+  for (const RowOp& op : ops) {
+    if (op.verb == Verb::restore_backup && op.refused == Refused::no) needed.insert(op.backup);
+  }
+  std::erase_if(ops, [&](const RowOp& op) { return is_copy(op) && !needed.contains(op.backup); });
+  for (const RowOp& copy : ops) {
+    if (!is_copy(copy)) continue;
+    const bool met = std::any_of(ops.begin(), ops.end(), [&](const RowOp& op) {
+      return changes_schema(op) && op.call < copy.ret && op.ret > copy.call && op.gone > copy.call;
+    });
+    if (met) open.insert(copy.backup);
+  }
+  for (RowOp& op : ops) op.sealed = op.verb == Verb::back_up && !open.contains(op.backup);
+  std::erase_if(ops, [&](const RowOp& op) {
+    return op.verb == Verb::seal_backup && !open.contains(op.backup);
+  });
+  return ops;
+}
+
 // What is known of operations that were not answered. One whose cell an answer shows took effect
 // before that answer was given. Any other takes effect before the machine's next crash after its
 // client gave up, or never. Without this the search would try them at every later place too.
@@ -50,20 +96,37 @@ std::vector<RowOp> with_bounds(std::vector<RowOp> ops) {
   }
   std::sort(answers.begin(), answers.end(),
             [](const RowOp* a, const RowOp* b) { return a->ret < b->ret; });
+  const auto crash_after = [&crashes](uint64_t tick) {
+    const auto crash = std::upper_bound(crashes.begin(), crashes.end(), tick);
+    return crash != crashes.end() ? *crash : UINT64_MAX;
+  };
   for (RowOp& op : ops) {
+    // A job whose end was seen later only has ended before the crash that ended it.
+    if (is_copy(op) && op.given_up != UINT64_MAX) {
+      op.ret = std::min(op.ret, crash_after(op.given_up) - (op.verb == Verb::back_up ? 2 : 1));
+    }
     if (op.answered()) continue;
+    if (op.verb == Verb::restore_backup) {
+      op.gone = crash_after(op.given_up);
+      for (const RowOp& other : ops) {
+        if (other.branch != op.branch || other.verb == Verb::restore_backup) continue;
+        if (other.refused == Refused::absent || !other.answered()) continue;
+        op.inferred = true;
+        op.ret = std::min({op.ret, other.ret, op.gone - 1});
+      }
+      continue;
+    }
     const auto shown = std::find_if(answers.begin(), answers.end(), [&op](const RowOp* answer) {
       return std::any_of(answer->seen.begin(), answer->seen.end(),
                          [&op](const SeenCell& cell) { return wrote(op, cell); });
     });
-    const auto crash = std::upper_bound(crashes.begin(), crashes.end(), op.given_up);
-    if (crash != crashes.end()) op.gone = *crash;
+    op.gone = crash_after(op.given_up);
     if (shown == answers.end()) continue;
     op.inferred = true;
     op.ret = std::min((*shown)->ret, op.gone - 1);
     op.to_us = (*shown)->to_us;
   }
-  return ops;
+  return with_needed_copies(std::move(ops));
 }
 
 std::string report(const std::string& table, const std::string& row, const std::vector<RowOp>& ops,

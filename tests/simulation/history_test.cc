@@ -14,7 +14,7 @@ class HistoryTest : public testing::Test {
 
   static Plan plan() {
     Plan plan = Plan::of(1);
-    plan.families = {{"a", true, 0, true}, {"b", false, 0, true}};
+    plan.families = {{"a", FamilyKind::versions, 0, true}, {"b", FamilyKind::age, 0, true}};
     return plan;
   }
   // A write that its client gives up.

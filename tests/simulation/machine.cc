@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include "engine/node/local_node.h"
-#include "engine/store/format_file.h"
+#include "engine/store/local/format_file.h"
 #include "io/base/check.h"
 #include "net/server/requests/dispatch.h"
 
 namespace cellar::simulation {
 
 NodeLife::NodeLife(SimWorld& world, SimFabric& fabric, std::shared_ptr<MemDisk> disk,
-                   MemDisk& backups, const MachineClock& clock, LifeOptions options)
+                   std::shared_ptr<MemDisk> backups, const MachineClock& clock, LifeOptions options)
     : world_(world),
       fabric_(fabric),
       disk_(std::move(disk)),
-      backups_disk_(backups),
+      backups_disk_(std::move(backups)),
       clock_(clock),
       options_(std::move(options)),
       mailboxes_(options_.server.shards),
@@ -92,8 +92,10 @@ void NodeLife::open_servers() {
 
 Async<Result<std::unique_ptr<FileSystem>>> NodeLife::open_backups(DirectoryRequest /*request*/) {
   Loop& loop = *parts_[0].loop;
-  co_return std::make_unique<MemFs>(loop.executor(), backups_disk_,
-                                    MemFsOptions{.timers = &loop.timers()});
+  MemFsOptions options{.random = &parts_[0].shard->random(), .timers = &loop.timers()};
+  options.min_latency_us = options_.min_latency_us;
+  options.max_latency_us = options_.max_latency_us;
+  co_return std::make_unique<MemFs>(loop.executor(), *backups_disk_, options);
 }
 
 bool NodeLife::read_only() const {

@@ -14,7 +14,7 @@
 
 #include "engine/balance/balancer.h"
 #include "engine/node.h"
-#include "engine/store/local_stores.h"
+#include "engine/store/local/local_stores.h"
 #include "io/loop/shard.h"
 #include "io/sim/faulty_fs.h"
 #include "io/sim/mem_fs.h"
@@ -65,9 +65,9 @@ struct LifeOptions {
 
 class NodeLife {
  public:
-  // All references must outlive it. `disk` belongs to this life until it is cut off.
-  NodeLife(SimWorld& world, SimFabric& fabric, std::shared_ptr<MemDisk> disk, MemDisk& backups,
-           const MachineClock& clock, LifeOptions options);
+  // All references must outlive it. The disks belong to this life until it is cut off.
+  NodeLife(SimWorld& world, SimFabric& fabric, std::shared_ptr<MemDisk> disk,
+           std::shared_ptr<MemDisk> backups, const MachineClock& clock, LifeOptions options);
   ~NodeLife();
   NodeLife(const NodeLife&) = delete;
   NodeLife& operator=(const NodeLife&) = delete;
@@ -114,7 +114,7 @@ class NodeLife {
   SimWorld& world_;
   SimFabric& fabric_;
   const std::shared_ptr<MemDisk> disk_;
-  MemDisk& backups_disk_;
+  const std::shared_ptr<MemDisk> backups_disk_;
   const MachineClock& clock_;
   const LifeOptions options_;
   FaultRules faults_;

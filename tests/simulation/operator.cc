@@ -4,15 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "tests/simulation/mixed_rules.h"
+
 namespace cellar::simulation {
 namespace {
 
 using client::RetentionRule;
-
-std::optional<RetentionRule> rule_of(bool versions, int64_t value) {
-  if (value == 0) return std::nullopt;
-  return versions ? RetentionRule::max_versions(value) : RetentionRule::max_age_us(value);
-}
 
 // A change may be refused while something else is under way, or the node does not write.
 bool is_transient(Errc code) {
@@ -26,6 +23,22 @@ const Error* error_of(const Result<T>& answer) {
 }
 
 }  // namespace
+
+std::optional<client::RetentionRule> rule_of(FamilyKind kind, int64_t value) {
+  if (value == 0) return std::nullopt;
+  if (kind == FamilyKind::mixed) return mixed_rule(value);
+  return kind == FamilyKind::versions ? RetentionRule::max_versions(value)
+                                      : RetentionRule::max_age_us(value);
+}
+
+int64_t draw_rule(const FamilyPlan& family, Random& random) {
+  constexpr std::array<int64_t, 4> kVersions = {0, 1, 2, 3};
+  constexpr std::array<int64_t, 4> kAges = {0, 40'000'000, 90'000'000, 300'000'000};
+  if (family.kind == FamilyKind::mixed) {
+    return static_cast<int64_t>(random.below(kMixedRules + 1));
+  }
+  return (family.kind == FamilyKind::versions ? kVersions : kAges).at(random.below(4));
+}
 
 Operator::Operator(Stage& stage) : stage_(stage) {
   client::ClientOptions options;
@@ -42,7 +55,7 @@ client::FamilySpec Operator::spec_of(const FamilyPlan& family) const {
   client::FamilySpec spec;
   spec.name = family.name;
   spec.rule_given = true;
-  spec.rule = rule_of(family.versions, family.rule);
+  spec.rule = rule_of(family.kind, family.rule);
   spec.undo_window_us = family.can_undo ? 86'400'000'000 : 0;
   return spec;
 }
@@ -159,25 +172,25 @@ Async<void> Operator::reshape(std::string table, Random& random) {
 }
 
 Async<void> Operator::change_rule(std::string table, Random& random) {
-  const FamilyPlan& family = stage_.plan.families[random.below(2)];
-  constexpr std::array<int64_t, 4> kVersions = {0, 1, 2, 3};
-  constexpr std::array<int64_t, 4> kAges = {0, 40'000'000, 90'000'000, 300'000'000};
+  const auto& families = stage_.plan.families;
+  const FamilyPlan& family = families[random.below(families.size())];
   RowOp op = stage_.begin(Verb::change_rule, "operator");
   op.family = family.name;
-  op.rule = (family.versions ? kVersions : kAges).at(random.below(4));
+  op.rule = draw_rule(family, random);
   client::TableChange change;
   change.name = table;
   client::FamilySpec& spec = change.alter.emplace_back();
   spec.name = family.name;
   spec.rule_given = true;
-  spec.rule = rule_of(family.versions, op.rule);
+  spec.rule = rule_of(family.kind, op.rule);
   const auto done = co_await client_->async_alter_table(change, kAwaited);
   finish(table, std::move(op), error_of(done));
 }
 
 Async<void> Operator::undo_rule(std::string table, Random& random) {
   RowOp op = stage_.begin(Verb::undo_rule, "operator");
-  op.family = stage_.plan.families[random.below(2)].name;
+  const auto& families = stage_.plan.families;
+  op.family = families[random.below(families.size())].name;
   client::UndoRule undo;
   undo.table = table;
   undo.family = op.family;
@@ -206,7 +219,8 @@ Async<void> Operator::drop_or_restore(std::string table, Random& random) {
 }
 
 Async<void> Operator::change_family(std::string table, Random& random) {
-  const FamilyPlan& family = stage_.plan.families[random.below(2)];
+  const auto& families = stage_.plan.families;
+  const FamilyPlan& family = families[random.below(families.size())];
   const bool add = !random.one_in(3);
   RowOp op = stage_.begin(add ? Verb::add_family : Verb::drop_family, "operator");
   op.family = family.name;

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tests/simulation/stage.h"
 
 namespace cellar::simulation {
+
+// A rule of the family's kind, by its number in the plan. 0: none.
+std::optional<client::RetentionRule> rule_of(FamilyKind kind, int64_t rule);
+int64_t draw_rule(const FamilyPlan& family, Random& random);
 
 class Operator {
  public:

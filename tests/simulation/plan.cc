@@ -17,7 +17,10 @@ constexpr std::array<std::string_view, kFeatures> kNames = {
     "weak",      "jitter",      "cuts",          "half_open",   "refusals",   "power",
     "kills",     "stops",       "restarts",      "disk_errors", "disk_hangs", "disk_full",
     "disk_slow", "wall_jumps",  "boots",         "reshapes",    "balancer",   "flushes",
-    "rules",     "drop_tables", "drop_families", "shards"};
+    "rules",     "drop_tables", "drop_families", "shards",      "backups",    "mixed_rules"};
+
+// Those that were added later are drawn apart, so that earlier seeds draw what they did.
+constexpr size_t kDrawnFirst = static_cast<size_t>(Feature::backups);
 
 std::string off_names(uint64_t features) {
   std::string out;
@@ -36,7 +39,7 @@ Plan Plan::of(uint64_t seed) {
   Plan plan;
   plan.seed = seed;
   const bool many = random.one_in(4);
-  for (size_t i = 0; i < kFeatures; ++i) {
+  for (size_t i = 0; i < kDrawnFirst; ++i) {
     const bool on = many ? !random.one_in(4) : random.one_in(2);
     if (on) plan.features |= uint64_t{1} << i;
   }
@@ -50,9 +53,24 @@ Plan Plan::of(uint64_t seed) {
   plan.granularity = random.one_in(3) ? Granularity::millis : Granularity::micros;
   const int64_t versions[] = {0, 1, 2, 3};
   const int64_t ages_us[] = {0, 40'000'000, 90'000'000, 300'000'000};
-  plan.families = {{"a", true, versions[random.below(4)], !random.one_in(4)},
-                   {"b", false, ages_us[random.below(4)], !random.one_in(4)}};
+  plan.families = {{"a", FamilyKind::versions, versions[random.below(4)], !random.one_in(4)},
+                   {"b", FamilyKind::age, ages_us[random.below(4)], !random.one_in(4)}};
+  Random later(seed * 7919 + 18);
+  for (size_t i = kDrawnFirst; i < kFeatures; ++i) {
+    if (later.one_in(2)) plan.features |= uint64_t{1} << i;
+  }
+  const auto mixed = static_cast<int64_t>(later.below(kMixedRules + 1));
+  const bool can_undo = !later.one_in(4);
+  if (plan.has(Feature::mixed_rules)) {
+    plan.families.push_back({"m", FamilyKind::mixed, mixed, can_undo});
+  }
   return plan;
+}
+
+void Plan::turn_off(Feature feature) {
+  features &= ~(uint64_t{1} << static_cast<size_t>(feature));
+  if (feature != Feature::mixed_rules) return;
+  std::erase_if(families, [](const FamilyPlan& one) { return one.kind == FamilyKind::mixed; });
 }
 
 Result<void> Plan::turn_off(std::string_view names) {
@@ -93,8 +111,12 @@ std::string Plan::described() const {
   for (size_t i = 0; i < kFeatures; ++i) {
     if (has(static_cast<Feature>(i))) on += " " + std::string(kNames.at(i));
   }
-  return fmt::format("seed {}: {} beats, {} clients, {} requests, {} tables of {} rows,{}", seed,
-                     beats, clients, requests, tables, rows, on);
+  std::string rules;
+  for (const FamilyPlan& family : families) {
+    rules += fmt::format(" {}={}{}", family.name, family.rule, family.can_undo ? "" : "!");
+  }
+  return fmt::format("seed {}: {} beats, {} clients, {} requests, {} tables of {} rows,{}; rules{}",
+                     seed, beats, clients, requests, tables, rows, on, rules);
 }
 
 Result<Plan> plan_from_options(std::string_view line) {

@@ -42,7 +42,9 @@ enum class Feature : uint8_t {
   rules,        // changes of rules and undo
   drop_tables,  // and restores
   drop_families,
-  shards,  // another number at each start
+  shards,       // another number at each start
+  backups,      // taken, verified, pruned, restored
+  mixed_rules,  // a family whose rules have an age and a number of versions
   kCount,
 };
 inline constexpr size_t kFeatures = static_cast<size_t>(Feature::kCount);
@@ -61,7 +63,7 @@ struct Plan {
 
   static Plan of(uint64_t seed);
   bool has(Feature feature) const { return (features >> static_cast<size_t>(feature) & 1) != 0; }
-  void turn_off(Feature feature) { features &= ~(uint64_t{1} << static_cast<size_t>(feature)); }
+  void turn_off(Feature feature);
   // Names separated by commas. INVALID_ARGUMENT names the unknown one.
   Result<void> turn_off(std::string_view names);
   // The options of `simulate`, and of the environment, that repeat it.

@@ -8,13 +8,15 @@
 #include "io/base/bytes.h"
 #include "io/base/check.h"
 #include "io/base/coding.h"
+#include "tests/simulation/mixed_rules.h"
 
 namespace cellar::simulation {
 namespace {
 
 constexpr std::array kVerbs = {"read",        "mutate",        "check",       "modify",
                                "change_rule", "undo_rule",     "drop_family", "add_family",
-                               "drop_table",  "restore_table", "crash"};
+                               "drop_table",  "restore_table", "crash",       "back_up",
+                               "seal_backup", "restore_backup"};
 constexpr std::array kRefusals = {"", " -> absent", " -> table exists", " -> family exists",
                                   " -> nothing to undo"};
 
@@ -71,6 +73,8 @@ std::string RowOp::text() const {
   if (inferred) out += " (not answered)";
   if (expect) out += fmt::format(" if a:{} is {}", expect->first, expect->second);
   if (!family.empty()) out += fmt::format(" {} {}", family, rule);
+  if (backup != 0) out += fmt::format(" backup {}", backup);
+  if (branch != 0) out += fmt::format(" in restored table {}", branch);
   out += text_of(ops);
   if (!otherwise.empty()) out += " else" + text_of(otherwise);
   for (const Modification& one : rules) {
@@ -97,6 +101,14 @@ RowMachine::RowMachine(std::vector<FamilyPlan> families, Granularity granularity
       column.by_value[cell.value].insert(cell.timestamp_us);
       column.expiries[{cell.timestamp_us, cell.value}] = cell.expire_at_us;
     }
+    if (op.verb != Verb::restore_backup) continue;
+    const RowOp* first = nullptr;
+    for (const RowOp& other : ops) {
+      if (other.branch != op.branch || other.verb == Verb::restore_backup) continue;
+      if (other.refused == Refused::absent) continue;
+      if (first == nullptr || other.call < first->call) first = &other;
+    }
+    if (first != nullptr && first->verb == Verb::read) first_reads_.emplace(op.backup, *first);
   }
 }
 
@@ -126,7 +138,7 @@ std::string RowMachine::key(const RowState& state) const {
     }
   };
   for (const auto& [name, family] : state.families) {
-    out += fmt::format("|{}{}{}", name, family.there, family.rule);
+    out += fmt::format("|{}{}{}/{}", name, family.there, family.rule, family.judged_us);
     add(family.columns);
     for (const RowState::Before& before : family.undo) {
       out += fmt::format("<{}", before.rule);
@@ -134,20 +146,23 @@ std::string RowMachine::key(const RowState& state) const {
     }
   }
   for (const auto& before : state.undurable) out += "~" + key(*before);
+  for (const auto& [number, copied] : state.backups) {
+    out += fmt::format("#{}{}", number, copied.open) + key(*copied.row);
+  }
+  for (const auto& [number, row] : state.branches) out += fmt::format("&{}", number) + key(*row);
   return out;
 }
 
 bool RowMachine::dead(const RowState::Family& family, const FamilyPlan& plan, int64_t timestamp_us,
                       const RowState::Version& version, int64_t now_us) const {
   if (version.expire_at_us != kNoExpiry) return now_us > version.expire_at_us;
-  return !plan.versions && family.rule != 0 && now_us - timestamp_us > family.rule;
+  return plan.kind == FamilyKind::age && family.rule != 0 && now_us - timestamp_us > family.rule;
 }
 
 std::vector<SeenCell> RowMachine::alive(const RowState& state, int64_t now_us,
                                         bool newest_only) const {
   std::vector<SeenCell> out;
-  for (const auto& [name, family] : state.families) {
-    if (!family.there) continue;
+  const auto add = [&](const std::string& name, const RowState::Family& family) {
     for (const auto& [qualifier, column] : family.columns) {
       for (const auto& [at, version] : column) {
         if (dead(family, plan(name), at, version, now_us)) continue;
@@ -155,6 +170,16 @@ std::vector<SeenCell> RowMachine::alive(const RowState& state, int64_t now_us,
         if (newest_only) break;
       }
     }
+  };
+  for (const auto& [name, family] : state.families) {
+    if (!family.there) continue;
+    if (plan(name).kind != FamilyKind::mixed) {
+      add(name, family);
+      continue;
+    }
+    RowState::Family now{.there = true, .rule = family.rule, .columns = family.columns, .undo = {}};
+    pass_mixed(now.columns, now.rule, family.judged_us, now_us);
+    add(name, now);
   }
   return out;
 }
@@ -173,7 +198,14 @@ std::vector<int64_t> RowMachine::instants(const RowState& state, int64_t from_us
     }
   };
   for (const auto& [name, family] : state.families) {
-    const bool versions = plan(name).versions;
+    if (plan(name).kind == FamilyKind::mixed) {
+      add_mixed_deaths(family.columns, family.rule, from_us, to_us, at);
+      for (const auto& undo : family.undo) {
+        add_mixed_deaths(undo.columns, undo.rule, from_us, to_us, at);
+      }
+      continue;
+    }
+    const bool versions = plan(name).kind == FamilyKind::versions;
     add_deaths(family.columns, versions ? 0 : family.rule);
     // What a loosening brings back is judged by the rule before the tightening.
     for (const auto& undo : family.undo) add_deaths(undo.columns, versions ? 0 : undo.rule);
@@ -181,7 +213,22 @@ std::vector<int64_t> RowMachine::instants(const RowState& state, int64_t from_us
   return {at.begin(), at.end()};
 }
 
-void RowMachine::prune(RowState::Columns& columns, int64_t most) const {
+void RowMachine::pass(RowState::Family& family, int64_t now_us) {
+  pass_mixed(family.columns, family.rule, family.judged_us, now_us);
+  for (RowState::Before& before : family.undo) {
+    pass_mixed(before.columns, before.rule, family.judged_us, now_us);
+  }
+  family.judged_us = std::max(family.judged_us, now_us);
+}
+
+void RowMachine::collect(RowState::Family& family, int64_t now_us) {
+  collect_mixed(family.columns, family.rule, now_us);
+  for (RowState::Before& before : family.undo) {
+    collect_mixed(before.columns, before.rule, now_us);
+  }
+}
+
+void RowMachine::prune(RowState::Columns& columns, int64_t most) {
   if (most == 0) return;
   for (auto& [qualifier, column] : columns) {
     while (column.size() > static_cast<size_t>(most)) column.erase(std::prev(column.end()));
@@ -218,11 +265,13 @@ bool RowMachine::refused_rightly(const RowState& state, const RowOp& op) const {
 }
 
 std::vector<RowState> RowMachine::step(const RowState& state, const RowOp& op) const {
+  if (op.branch != 0 && op.verb != Verb::restore_backup) return step_branch(state, op);
   if (op.refused != Refused::no) {
     if (refused_rightly(state, op)) return {state};
     return {};
   }
   if (op.verb == Verb::crash) return crash(state);
+  if (op.verb == Verb::seal_backup || op.verb == Verb::restore_backup) return copy(state, op);
   if (!state.table && op.verb != Verb::restore_table) return {};
   switch (op.verb) {
     case Verb::read:
@@ -233,15 +282,18 @@ std::vector<RowState> RowMachine::step(const RowState& state, const RowOp& op) c
       return families_there(state, op) ? check(state, op) : std::vector<RowState>();
     case Verb::modify:
       return families_there(state, op) ? modify(state, op) : std::vector<RowState>();
+    case Verb::back_up:
+      return copy(state, op);
     default:
       break;
   }
-  std::vector<RowState> out = change_schema(state, op);
-  for (RowState& next : out) {
+  std::vector<RowState> out;
+  for (RowState& next : change_schema(state, op)) {
     for (auto& before : next.undurable) {
       std::vector<RowState> changed = change_schema(*before, op);
       if (!changed.empty()) before = std::make_shared<RowState>(std::move(changed.front()));
     }
+    for (RowState& one : change_copies(std::move(next), op)) out.push_back(std::move(one));
   }
   return out;
 }
@@ -277,6 +329,8 @@ void RowMachine::weaken(RowState& next, const RowState& before, const RowOp& op)
   }
   auto kept = std::make_shared<RowState>(before);
   kept->undurable.clear();
+  kept->backups.clear();
+  kept->branches.clear();
   next.undurable.push_back(std::move(kept));
 }
 
@@ -362,16 +416,53 @@ std::vector<RowState> RowMachine::commit(const RowState& state, const RowOp& op,
     // A time to live counts from the commit: from the earliest instant, and from the latest, if the
     // instant is not known.
     if (!is_timed && op.to_us > next.commit_us && expires_unseen(ops)) {
-      RowState late = next;
-      apply(late, ops, stamp_us, op.to_us);
-      weaken(late, state, op);
-      out.push_back(std::move(late));
+      place(out, next, op, ops, stamp_us, op.to_us);
     }
-    apply(next, ops, stamp_us, next.commit_us);
-    weaken(next, state, op);
+    place(out, next, op, ops, stamp_us, next.commit_us);
+  }
+  for (RowState& next : out) weaken(next, state, op);
+  return out;
+}
+
+// `before`: with the least instant of the commit; `ttl_us`: from which times to live count.
+void RowMachine::place(std::vector<RowState>& out, const RowState& before, const RowOp& op,
+                       const std::vector<OwnedMutation>& ops, int64_t stamp_us,
+                       int64_t ttl_us) const {
+  const auto is_mixed = [this](const std::string& family) {
+    return plan(family).kind == FamilyKind::mixed;
+  };
+  const bool touched = std::any_of(ops.begin(), ops.end(), [&](const OwnedMutation& one) {
+    return one.kind == Mutation::Kind::delete_from_row || is_mixed(one.family);
+  });
+  std::set<int64_t> at = {before.commit_us};
+  if (touched && op.stamp_ns == 0) {
+    const bool told = std::any_of(ops.begin(), ops.end(), [this](const OwnedMutation& one) {
+      return is_stamped(one) && was_read(one.family, one.qualifier, one.value);
+    });
+    const int64_t to_us = told ? std::min(op.to_us, stamp_us + granule_us_ - 1) : op.to_us;
+    for (const auto& [name, family] : before.families) {
+      if (!is_mixed(name)) continue;
+      add_mixed_deaths(family.columns, family.rule, before.commit_us, to_us, at);
+      for (const auto& undo : family.undo) {
+        add_mixed_deaths(undo.columns, undo.rule, before.commit_us, to_us, at);
+      }
+    }
+  }
+  const auto same = [&](const RowState& a, const RowState& b) {
+    return std::all_of(a.families.begin(), a.families.end(), [&](const auto& one) {
+      return !is_mixed(one.first) || one.second.holds_as(b.families.at(one.first));
+    });
+  };
+  std::optional<size_t> last;
+  for (const int64_t now_us : at) {
+    RowState next = before;
+    next.commit_us = now_us;
+    apply(next, ops, {stamp_us, ttl_us, now_us});
+    // What leaves the same cells leaves the same future.
+    if (last && same(out[*last], next)) continue;
+    last = out.size();
     out.push_back(std::move(next));
   }
-  return out;
 }
 
 // A cell with a time to live that no read has returned.
@@ -411,20 +502,22 @@ void RowMachine::apply_to(RowState::Columns& columns, const OwnedMutation& op, i
   }
 }
 
-// `commit_us`: from which times to live count.
-void RowMachine::apply(RowState& state, const std::vector<OwnedMutation>& ops, int64_t stamp_us,
-                       int64_t commit_us) const {
+void RowMachine::apply(RowState& state, const std::vector<OwnedMutation>& ops,
+                       const Instants& at) const {
   for (auto& [name, family] : state.families) {
     bool touched = false;
+    const FamilyKind kind = plan(name).kind;
     for (const OwnedMutation& op : ops) {
       if (op.kind != Mutation::Kind::delete_from_row && op.family != name) continue;
+      if (kind == FamilyKind::mixed && !touched) pass(family, at.commit_us);
       touched = true;
-      apply_to(family.columns, op, stamp_us, commit_us);
+      apply_to(family.columns, op, at.stamp_us, at.ttl_us);
       for (RowState::Before& before : family.undo) {
-        apply_to(before.columns, op, stamp_us, commit_us);
+        apply_to(before.columns, op, at.stamp_us, at.ttl_us);
       }
     }
-    if (!touched || !plan(name).versions) continue;
+    if (touched && kind == FamilyKind::mixed) collect(family, at.commit_us);
+    if (!touched || kind != FamilyKind::versions) continue;
     prune(family.columns, family.rule);
     for (RowState::Before& before : family.undo) prune(before.columns, before.rule);
   }
@@ -481,7 +574,7 @@ std::vector<RowState> RowMachine::modify(const RowState& state, const RowOp& op)
     set.qualifier = rule.qualifier;
     set.value = value;
     set.timestamp_us = stamp_us;
-    apply(next, {set}, stamp_us, next.commit_us);
+    apply(next, {set}, {stamp_us, next.commit_us, next.commit_us});
     weaken(next, state, op);
     out.push_back(std::move(next));
   }
@@ -505,6 +598,7 @@ std::vector<RowState> RowMachine::change_rule(const RowState& state, const RowOp
     next.commit_us = now_us;
     next.undurable.clear();
     RowState::Family& family = next.families.at(op.family);
+    if (kind.kind == FamilyKind::mixed) pass(family, now_us);
     // Tightenings that the new rule loosens count as never in force.
     while (!family.undo.empty() && looser(op.rule, family.rule)) {
       family.rule = family.undo.back().rule;
@@ -521,7 +615,8 @@ std::vector<RowState> RowMachine::change_rule(const RowState& state, const RowOp
       });
     }
     family.rule = op.rule;
-    if (kind.versions) prune(family.columns, family.rule);
+    if (kind.kind == FamilyKind::versions) prune(family.columns, family.rule);
+    if (kind.kind == FamilyKind::mixed) collect(family, now_us);
     out.push_back(std::move(next));
   }
   return out;
@@ -572,6 +667,8 @@ std::vector<RowState> RowMachine::crash(const RowState& state) {
   for (auto it = state.undurable.rbegin(); it != state.undurable.rend(); ++it) {
     RowState older = **it;
     older.read_us = state.read_us;
+    older.backups = state.backups;
+    older.branches = state.branches;
     // A stamp is the later of trusted time, which goes back at no crash, and the tablet's last
     // stamp plus one: while time stands, stamps that the crash took back may be given again.
     const uint64_t standing_ns = state.stamp_ns - state.stamp_ns % 1'000;

@@ -51,7 +51,8 @@ class RowMachineTest : public testing::Test {
         .verdict;
   }
 
-  std::vector<FamilyPlan> families = {{"a", true, 2, true}, {"b", false, 10 * kSecond, true}};
+  std::vector<FamilyPlan> families = {{"a", FamilyKind::versions, 2, true},
+                                      {"b", FamilyKind::age, 10 * kSecond, true}};
   std::vector<RowOp> ops;
 };
 

@@ -9,6 +9,7 @@
 #include "engine/inspect/verify_directory.h"
 #include "tests/simulation/actor.h"
 #include "tests/simulation/director.h"
+#include "tests/simulation/keeper.h"
 #include "tests/simulation/operator.h"
 
 namespace cellar::simulation {
@@ -17,6 +18,7 @@ namespace {
 class Simulation {
  public:
   explicit Simulation(const Plan& plan) : stage_(plan), director_(stage_), operator_(stage_) {
+    if (plan.has(Feature::backups)) keeper_ = std::make_unique<Keeper>(stage_);
     for (uint32_t i = 0; i < plan.clients; ++i) {
       actors_.push_back(std::make_unique<Actor>(stage_, i));
     }
@@ -71,6 +73,7 @@ class Simulation {
       spawn(stage_.loop.executor(), count_down(reader.scan(beat), scans_));
     }
     start(operator_.beat(beat));
+    if (keeper_) start(keeper_->beat(beat));
     start(director_.beat(beat));
     wait(fmt::format("beat {}", beat));
     if (hung_) return;
@@ -90,10 +93,30 @@ class Simulation {
     if (hung_) return;
     for (auto& actor : actors_) actor->close();
     operator_.close();
+    if (keeper_) start(keeper_->finish());
+    wait("the last backup");
+    if (hung_ || stage_.problem) return;
     stage_.world.run_for_us(1'000'000);
+    stop();
+    if (!stage_.problem && keeper_) play_new_node();
+  }
+
+  void stop() {
     start(director_.end());
     wait("the last stop");
     if (!hung_) verify();
+  }
+
+  void play_new_node() {
+    const std::optional<std::string> backup = keeper_->last_backup();
+    if (!backup) return keeper_->close();
+    start(director_.begin_from(*backup));
+    wait("the first start of a new node");
+    if (stage_.problem) return;
+    start(keeper_->read_new_node());
+    wait("the reads of a new node");
+    keeper_->close();
+    if (!hung_) stop();
   }
 
   void verify() {
@@ -132,6 +155,7 @@ class Simulation {
   Stage stage_;
   Director director_;
   Operator operator_;
+  std::unique_ptr<Keeper> keeper_;
   std::vector<std::unique_ptr<Actor>> actors_;
   size_t running_ = 0;
   size_t scans_ = 0;

@@ -21,6 +21,8 @@
 //     // Optional: an operation without a return takes effect before any operation that is called
 //     // after this position, or never.
 //     uint64_t gone(const Op& op) const;
+//     // Optional: whether the operation is tried before the others that may be next.
+//     bool urgent(const Op& op) const;
 //   };
 //   Linearization found = LinearizabilityChecker<Register>(model).check(ops, 0);
 #pragma once
@@ -28,6 +30,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -116,6 +119,11 @@ class LinearizabilityChecker {
       return 0;
     }
 
+    bool is_urgent(size_t op) const {
+      if constexpr (requires { model_.urgent(ops_[op]); }) return model_.urgent(ops_[op]);
+      return false;
+    }
+
     // Whether an operation without a return has had its last chance.
     bool is_gone(size_t op, uint64_t latest_call) const {
       if constexpr (requires { model_.gone(ops_[op]); })
@@ -145,7 +153,8 @@ class LinearizabilityChecker {
         if (rank(i) == 0 || rank(i) == rank(*lowest)) out.push_back(i);
       }
       std::sort(out.begin(), out.end(), [&](size_t a, size_t b) {
-        return std::pair(ops_[a].ret, ops_[a].call) < std::pair(ops_[b].ret, ops_[b].call);
+        return std::tuple(!is_urgent(a), ops_[a].ret, ops_[a].call) <
+               std::tuple(!is_urgent(b), ops_[b].ret, ops_[b].call);
       });
       return out;
     }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/node.h"
-#include "engine/store/local_stores.h"
+#include "engine/store/local/local_stores.h"
 #include "io/loop/shard.h"
 #include "io/sim/mem_disk.h"
 #include "io/sim/sim_loop.h"

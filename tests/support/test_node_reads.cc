@@ -77,9 +77,15 @@ Result<void> TestNode::read_into(const std::string& table_name, const ReadSpec& 
 }
 
 Result<std::vector<OwnedCell>> TestNode::read(const std::string& table_name, const ReadSpec& spec) {
+  // The third read of one row is answered by the row cache, if nothing has changed.
+  const auto& ranges = spec.rows.ranges();
+  const bool one_row = ranges.size() == 1 && ranges[0].end == ranges[0].start + '\0';
   std::vector<OwnedCell> out;
-  Collect sink(out);
-  TRY_VOID(read_into(table_name, spec, sink));
+  for (int reads = one_row ? 3 : 1; reads > 0; --reads) {
+    out.clear();
+    Collect sink(out);
+    TRY_VOID(read_into(table_name, spec, sink));
+  }
   return out;
 }
 

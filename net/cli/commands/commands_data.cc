@@ -12,7 +12,7 @@ namespace cellar::cli {
 CommandResult lookup(Session& session, const Arguments& arguments) {
   client::ReadRow read;
   TRY(read.row, usage(session.input(arguments[1])));
-  TRY(read.filter, usage(cell_filter(session, arguments)));
+  TRY(read.filter, usage(selected_cells(session, arguments)));
   TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"))));
   TRY(read.notes, usage(read_notes(arguments)));
   TRY_VOID(usage(choose_timestamps(session, arguments)));
@@ -33,8 +33,8 @@ CommandResult read(Session& session, const Arguments& arguments) {
   TRY(request.reversed, usage(arguments.flag("reversed")));
   TRY(const bool keys_only, usage(arguments.flag("keys-only")));
   TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"))));
-  // Rows without a chosen column do not count, and only the client knows.
-  if (columns.everything()) request.row_limit = limit;
+  request.row_limit = limit;
+  if (keys_only) keep_one_cell(request.filter);
 
   CellExplainer explainer(session, arguments[0]);
   RowPrinter printer(session, std::move(columns), keys_only, &explainer);
@@ -53,13 +53,7 @@ CommandResult read(Session& session, const Arguments& arguments) {
 
 CommandResult count(Session& session, const Arguments& arguments) {
   TRY(auto request, usage(read_request(session, arguments)));
-  // One version per column is enough for counting.
-  client::Filter newest = client::Filter::cells_per_column(1);
-  if (request.filter) {
-    request.filter = client::Filter::chain({*std::move(request.filter), std::move(newest)});
-  } else {
-    request.filter = std::move(newest);
-  }
+  keep_one_cell(request.filter);
   uint64_t rows = 0;
   client::ReadStream stream = session.client().read_rows(arguments[0], request);
   while (true) {

@@ -290,6 +290,43 @@ void look_at_operations(Findings& all, Session& session, bool local) {
   look_at_backups(all, session.client(), status->backup_directories, local, now_us);
 }
 
+// Whether every table was read and verified within twice the time that the node has for it.
+void look_at_scrub(Findings& all, const Result<client::ReclaimReport>& report) {
+  if (!report) return;
+  int64_t oldest_us = INT64_MAX;
+  std::string oldest;
+  bool told = false;
+  for (const client::TableReclaim& table : report->tables) {
+    if (!table.verified) continue;
+    told = true;
+    if (table.verified->none || table.verified->since_us >= oldest_us) continue;
+    oldest_us = table.verified->since_us;
+    oldest = table.name;
+  }
+  if (!told) return;  // an older node, or no tables
+  if (report->scrub_every_us == 0) {
+    return add(all, Level::warning, "scrub",
+               "tables.scrub_every is 0: damage of what nobody reads is not found",
+               "remove the setting, or set it to 7d");
+  }
+  if (oldest.empty()) return add(all, Level::good, "scrub", "no files to verify");
+  if (oldest_us == 0) {
+    return add(all, Level::good, "scrub",
+               fmt::format("not all files were read and verified yet: '{}'", oldest));
+  }
+  const int64_t age_us = std::max<int64_t>(report->now_us - oldest_us, 0);
+  if (age_us > 2 * report->scrub_every_us) {
+    return add(all, Level::warning, "scrub",
+               fmt::format("a file of '{}' was last verified {} ago, though tables.scrub_every is "
+                           "{}",
+                           oldest, whole_days(age_us), format_duration(report->scrub_every_us)),
+               "a file that is damaged or cannot be read is not verified: see the log; a store of "
+               "several TB needs more than 7d");
+  }
+  add(all, Level::good, "scrub",
+      fmt::format("every byte on disk was verified within the last {}", whole_days(age_us)));
+}
+
 void look_at_reclaim(Findings& all, const Result<client::ReclaimReport>& report) {
   if (!report) {
     if (report.error().code == Errc::unimplemented) return;  // an older node
@@ -299,7 +336,8 @@ void look_at_reclaim(Findings& all, const Result<client::ReclaimReport>& report)
   int64_t longest_us = 0;
   uint64_t damaged = 0;
   for (const client::TableReclaim& table : report->tables) {
-    damaged += table.figures.damaged_files;
+    const uint64_t scrubbed = table.verified ? table.verified->damaged_files : 0;
+    damaged += std::max(table.figures.damaged_files, scrubbed);
     if (table.missed_since_us == 0) continue;
     missed.push_back(table.name);
     longest_us = std::max(longest_us, report->now_us - table.missed_since_us);
@@ -308,8 +346,8 @@ void look_at_reclaim(Findings& all, const Result<client::ReclaimReport>& report)
     add(all, Level::problem, "damage",
         fmt::format("{} found damaged since the start: what they hold is refused with DATA_LOSS",
                     counted(damaged, "file")),
-        "cellar gc why names them; cellar-inspect verify reads all; restore the table from a "
-        "backup");
+        "the log and cellar gc why name them; cellar-inspect verify reads all; restore the table "
+        "from a backup");
   } else {
     add(all, Level::good, "damage", "no file was found damaged since the start");
   }
@@ -368,7 +406,9 @@ CommandResult doctor(Session& session, const Arguments& arguments) {
   look_at_info(all, *info);
   TRY(const auto clock, session.client().clock());
   look_at_clock(all, clock);
-  look_at_reclaim(all, ask_reclaim_figures(session));
+  const Result<client::ReclaimReport> reclaim = ask_reclaim_figures(session);
+  look_at_reclaim(all, reclaim);
+  look_at_scrub(all, reclaim);
   std::error_code ignored;
   const bool local = is_local(session.options.address) && fs::exists(info->data_dir, ignored);
   look_at_operations(all, session, local);
@@ -420,11 +460,10 @@ std::vector<CommandSpec> doctor_commands() {
   return {CommandSpec(
       "doctor", "Node", "[DATA_DIR]", 0, 1, false, "Say what is wrong with a node, and what to do.",
       "Of the node at --addr: reachable, writes, clock, file backend, state, certificate, age "
-      "of the\nnewest backup, damaged files, reclaim deadlines, and on this machine disk, memory, "
-      "format,\nopen files. With DATA_DIR of a directory, whether or not its node "
-      "runs. Needs the role monitor on the prefix \"\".\nExit code: 0 all well, 7 warnings, 1 a "
-      "problem, 5 not "
-      "reachable, 6 not permitted.",
+      "of the\nnewest backup, damaged files, the last verification of all files, reclaim "
+      "deadlines, and on this\nmachine disk, memory, format, open files. With DATA_DIR of a "
+      "directory, whether or not its node runs.\nNeeds the role monitor on the prefix \"\".\n"
+      "Exit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable, 6 not permitted.",
       {}, {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"}, &doctor)};
 }
 

@@ -77,11 +77,17 @@ class ImportRun {
   }
 
   const ImportStats& stats() const { return stats_; }
+  // Lines were rejected because the table lacks a family.
+  bool lacks_family() const { return no_family_; }
   // After a failure: reports what is in doubt and how to resume.
   void tell_ending() const {
     const Console& console = session_.console;
-    console.complain("stopped at line {} after {} rows", with_commas(ending_.line),
-                     with_commas(stats_.rows));
+    if (ending_.line == 0) {
+      console.complain("nothing was read");
+    } else {
+      console.complain("stopped at line {} after {} rows", with_commas(ending_.line),
+                       with_commas(stats_.rows));
+    }
     if (!ending_.clean) {
       console.complain("in doubt: lines {} to {} may have been written, in whole or in part",
                        with_commas(from_.line + 1), with_commas(ending_.line));
@@ -102,6 +108,7 @@ class ImportRun {
   }
 
   void name_rejected(uint64_t line, const Error& why) {
+    no_family_ |= why.code == Errc::not_found && why.message.find("family") != std::string::npos;
     if (named_++ >= plan_.named_errors) return;
     line_.clear();
     session_.console.complain("line {}: {}", line, why.to_string());
@@ -157,6 +164,7 @@ class ImportRun {
   Ending ending_;
   bool checkpointed_ = false;
   bool told_no_checkpoint_ = false;
+  bool no_family_ = false;
 };
 
 // All cells without a timestamp get the same one, so that repeating the import changes nothing.
@@ -193,6 +201,12 @@ CommandResult import(Session& session, const Arguments& arguments) {
   }
   if (!plan.checkpoint.empty()) remove_checkpoint(plan.checkpoint);
   summarise(session, plan, run.stats());
+  if (run.lacks_family()) {
+    session.console.complain(
+        "the table lacks a family of the file: make it with cellar createfamily {} FAMILY, or "
+        "import into a new table with --create",
+        plan.table);
+  }
   return run.stats().rejected > 0 ? kPartial : kDone;
 }
 

@@ -19,6 +19,18 @@ using client::TableReclaim;
 constexpr uint64_t kFilesShown = 20;
 constexpr uint64_t kMostFiles = 10'000;
 
+// When it was last verified; empty: an older node does not say.
+std::string verified_text(const TableReclaim& table, int64_t now_us) {
+  if (!table.verified || table.verified->none) return {};
+  const client::Verified& of = *table.verified;
+  std::string text = of.since_us == 0
+                         ? std::string("some file has not been read and verified yet")
+                         : fmt::format("every byte on disk was verified within the last {}",
+                                       format_duration(std::max<int64_t>(now_us - of.since_us, 0)));
+  if (of.damaged_files > 0) text += fmt::format("; {} damaged", counted(of.damaged_files, "file"));
+  return text;
+}
+
 void print_table(const Session& session, const TableReclaim& table, int64_t now_us) {
   const Console& console = session.console;
   const ReclaimFigures& of = table.figures;
@@ -37,6 +49,8 @@ void print_table(const Session& session, const TableReclaim& table, int64_t now_
     console.print("  the reclaim deadline is met: dead_slack {:g}, reclaim_share {:g}\n",
                   table.dead_slack, table.reclaim_share);
   }
+  const std::string verified = verified_text(table, now_us);
+  if (!verified.empty()) console.print("  {}\n", verified);
 }
 
 // Its dead and overdue bytes.
@@ -87,13 +101,20 @@ std::string file_json(const ReclaimFile& file) {
       file.other == 0 ? "" : blob_name(file.other), json_string(file.error));
 }
 
+std::string verified_json(const TableReclaim& table) {
+  if (!table.verified) return "null";
+  return fmt::format("{{\"since_us\":{},\"bytes\":{},\"damaged_files\":{},\"none\":{}}}",
+                     table.verified->since_us, table.verified->bytes, table.verified->damaged_files,
+                     table.verified->none);
+}
+
 std::string table_json(const TableReclaim& table) {
   return fmt::format(
       "{{\"table\":{},{},\"reclaim_within_us\":{},\"margin_us\":{},\"dead_slack\":{},"
-      "\"reclaim_share\":{},\"missed\":{},\"missed_since_us\":{}}}",
+      "\"reclaim_share\":{},\"missed\":{},\"missed_since_us\":{},\"verified\":{}}}",
       json_string(table.name), reclaim_figures_json(table.figures), table.reclaim_within_us,
       table.margin_us, table.dead_slack, table.reclaim_share, table.missed_since_us != 0,
-      table.missed_since_us);
+      table.missed_since_us, verified_json(table));
 }
 
 void print_json(const Session& session, const ReclaimReport& report) {

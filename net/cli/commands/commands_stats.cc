@@ -15,11 +15,26 @@ using Stats = client::ShardStats;
 Stats sum_of(const std::vector<Stats>& all) {
   Stats sum;
   for (const Stats& one : all) {
-    for (const auto field :
-         {&Stats::tablets, &Stats::tables_on_disk, &Stats::table_bytes, &Stats::log_bytes,
-          &Stats::memtable_bytes, &Stats::cache_bytes, &Stats::metadata_bytes, &Stats::commits,
-          &Stats::flushes, &Stats::compactions, &Stats::requests, &Stats::requests_handed_over,
-          &Stats::cache_packed_bytes, &Stats::zstd_bytes}) {
+    for (const auto field : {&Stats::tablets,
+                             &Stats::tables_on_disk,
+                             &Stats::table_bytes,
+                             &Stats::log_bytes,
+                             &Stats::memtable_bytes,
+                             &Stats::cache_bytes,
+                             &Stats::metadata_bytes,
+                             &Stats::commits,
+                             &Stats::flushes,
+                             &Stats::compactions,
+                             &Stats::requests,
+                             &Stats::requests_handed_over,
+                             &Stats::cache_packed_bytes,
+                             &Stats::zstd_bytes,
+                             &Stats::released_bytes,
+                             &Stats::token_bytes,
+                             &Stats::free_bytes,
+                             &Stats::row_cache_bytes,
+                             &Stats::row_hits,
+                             &Stats::row_misses}) {
       sum.*field += one.*field;
     }
     sum.connections += one.connections;
@@ -85,6 +100,8 @@ std::vector<std::string> stats_line(std::string name, const Stats& was, const St
           human_bytes(is.cache_bytes),
           human_bytes(is.cache_packed_bytes),
           human_bytes(is.metadata_bytes),
+          human_bytes(is.token_bytes),
+          human_bytes(is.free_bytes),
           human_bytes(is.log_bytes),
           human_bytes(is.table_bytes),
           human_bytes(is.zstd_bytes),
@@ -100,11 +117,14 @@ std::string stats_json(const Stats& was, const Stats& is, int64_t us) {
       "\"requests_per_s\":{:.0f},\"commits_per_s\":{:.0f},\"connections\":{},\"tablets\":{},"
       "\"memtable_bytes\":{},\"cache_bytes\":{},\"metadata_bytes\":{},\"log_bytes\":{},"
       "\"table_bytes\":{},\"flushes\":{},\"compactions\":{},\"requests\":{},"
-      "\"requests_handed_over\":{},\"read_only\":{},\"cache_packed_bytes\":{},\"zstd_bytes\":{}",
+      "\"requests_handed_over\":{},\"read_only\":{},\"cache_packed_bytes\":{},\"zstd_bytes\":{},"
+      "\"released_bytes\":{},\"token_bytes\":{},\"free_bytes\":{},"
+      "\"row_cache_bytes\":{},\"row_hits\":{},\"row_misses\":{}",
       rate(was.requests, is.requests, us), rate(was.commits, is.commits, us), is.connections,
       is.tablets, is.memtable_bytes, is.cache_bytes, is.metadata_bytes, is.log_bytes,
       is.table_bytes, is.flushes, is.compactions, is.requests, is.requests_handed_over,
-      is.read_only, is.cache_packed_bytes, is.zstd_bytes);
+      is.read_only, is.cache_packed_bytes, is.zstd_bytes, is.released_bytes, is.token_bytes,
+      is.free_bytes, is.row_cache_bytes, is.row_hits, is.row_misses);
 }
 
 std::string with_reclaim(std::string json, const client::ReclaimFigures* reclaim) {
@@ -119,9 +139,11 @@ void print_stats(const Session& session, const client::ServerInfo& was,
   };
   const client::ReclaimFigures* all = reclaim ? &reclaim->all : nullptr;
   if (session.json) {
-    std::string out =
-        fmt::format("{{\"now_us\":{},\"lag_us\":{},\"stands\":{},\"over_us\":{},{}", is.now_us,
-                    is.lag_us, is.stands, us, stats_json(sum_of(was.stats), sum_of(is.stats), us));
+    std::string out = fmt::format(
+        "{{\"now_us\":{},\"lag_us\":{},\"stands\":{},\"over_us\":{},"
+        "\"requests_bytes\":{},\"answers_bytes\":{},{}",
+        is.now_us, is.lag_us, is.stands, us, is.requests_bytes, is.answers_bytes,
+        stats_json(sum_of(was.stats), sum_of(is.stats), us));
     out = with_reclaim(std::move(out), all);
     if (reclaim) out += fmt::format(",\"deadlines_missed\":{}", reclaim->missed);
     out += ",\"shards\":[";
@@ -134,8 +156,8 @@ void print_stats(const Session& session, const client::ServerInfo& was,
     return;
   }
   Lines lines = {{"SHARD", "REQUESTS/S", "COMMITS/S", "CONNECTIONS", "TABLETS", "MEMTABLES",
-                  "CACHE", "PACKED", "METADATA", "LOG", "FILES", "ZSTD", "FLUSHES", "COMPACTIONS",
-                  "DEAD", "OVERDUE", "PINNED"}};
+                  "CACHE", "PACKED", "METADATA", "TOKENS", "FREE", "LOG", "FILES", "ZSTD",
+                  "FLUSHES", "COMPACTIONS", "DEAD", "OVERDUE", "PINNED"}};
   for (size_t i = 0; i < is.stats.size(); ++i) {
     lines.push_back(stats_line(fmt::format("{}", i), was.stats[i], is.stats[i], us, of_shard(i)));
   }
@@ -183,12 +205,11 @@ std::vector<CommandSpec> stats_commands() {
       CommandSpec(
           "stats", "Node", "", 0, 0, false, "Show how busy each shard is.",
           "Rates are those of the interval. PACKED: of the cache, blocks that are kept packed; "
-          "ZSTD: "
-          "of\n"
-          "the files, those that Zstandard has packed. DEAD: on disk and dead; OVERDUE: for longer "
-          "than\n"
-          "the table's reclaim_within; PINNED: in replaced files that somebody still holds (gc "
-          "why).",
+          "FREE:\n"
+          "memory that memtables, cache, metadata and tokens leave; ZSTD: of the files, those "
+          "that\n"
+          "Zstandard has packed. DEAD: on disk and dead; OVERDUE: for longer than the table's\n"
+          "reclaim_within; PINNED: in replaced files that somebody still holds (gc why).",
           {{"watch", "", "again and again, until interrupted"},
            {"interval", "DURATION", "between two looks (default: 1s)"},
            {"count", "N", "so many times (default: 1)"}},

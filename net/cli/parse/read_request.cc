@@ -1,12 +1,49 @@
 #include "net/cli/parse/read_request.h"
 
+#include <algorithm>
+#include <set>
+
 #include "net/cli/parse/filter_json.h"
+#include "net/cli/text/columns.h"
 #include "net/cli/text/times.h"
 
 namespace cellar::cli {
 
+namespace {
+
+// The chosen columns, each once.
+client::Filter columns_filter(const ColumnChoice& columns) {
+  using client::Filter;
+  std::vector<Filter> parts;
+  std::set<ColumnChoice::Entry> taken;
+  for (const ColumnChoice::Entry& entry : columns.entries()) {
+    const auto& all = columns.entries();
+    const bool within =
+        entry.qualifier &&
+        std::ranges::find(all, ColumnChoice::Entry{entry.family, std::nullopt}) != all.end();
+    if (within || !taken.insert(entry).second) continue;
+    Filter::Bounds bounds;
+    bounds.start = bounds.end = entry.qualifier;
+    bounds.end_closed = entry.qualifier.has_value();
+    parts.push_back(Filter::column_range(entry.family, std::move(bounds)));
+  }
+  return parts.size() == 1 ? std::move(parts.front()) : Filter::interleave(std::move(parts));
+}
+
+}  // namespace
+
+void keep_one_cell(std::optional<client::Filter>& filter) {
+  using client::Filter;
+  std::vector<Filter> parts;
+  if (filter) parts.push_back(*std::move(filter));
+  parts.push_back(Filter::counted(Filter::Kind::cells_per_row, 1));
+  parts.push_back(Filter::strip_value());
+  filter = Filter::chain(std::move(parts));
+}
+
 // What is shown of a row, applied in this order: matching rows and values, the filter, the time
-// range, the newest versions. Empty if everything is shown.
+// range, the newest versions. Empty if
+// everything is shown.
 Result<std::optional<client::Filter>> cell_filter(const Session& session,
                                                   const Arguments& arguments) {
   using client::Filter;
@@ -43,6 +80,19 @@ Result<std::optional<client::Filter>> cell_filter(const Session& session,
   return std::optional<Filter>(Filter::chain(std::move(parts)));
 }
 
+Result<std::optional<client::Filter>> selected_cells(const Session& session,
+                                                     const Arguments& arguments) {
+  TRY(auto cells, cell_filter(session, arguments));
+  TRY(const ColumnChoice columns, ColumnChoice::parse(arguments.get("columns")));
+  if (columns.everything()) return cells;
+  if (!cells) return std::optional<client::Filter>(columns_filter(columns));
+  std::vector<client::Filter> both;
+  both.push_back(
+      *std::move(cells));  // a filter of the user may count cells, so it sees all of them
+  both.push_back(columns_filter(columns));
+  return std::optional<client::Filter>(client::Filter::chain(std::move(both)));
+}
+
 Result<std::optional<std::string>> key_argument(const Session& session, const Arguments& arguments,
                                                 std::string_view name) {
   const std::string* text = arguments.find(name);
@@ -77,7 +127,7 @@ Result<client::ReadRows> read_request(const Session& session, const Arguments& a
     range.start = start;
     range.end = end;
   }
-  TRY(read.filter, cell_filter(session, arguments));
+  TRY(read.filter, selected_cells(session, arguments));
   TRY(read.notes, read_notes(arguments));
   return read;
 }

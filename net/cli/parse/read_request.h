@@ -15,6 +15,10 @@ namespace cellar::cli {
 Result<std::optional<client::Filter>> cell_filter(const Session& session,
                                                   const Arguments& arguments);
 
+// The same of the columns of columns=.
+Result<std::optional<client::Filter>> selected_cells(const Session& session,
+                                                     const Arguments& arguments);
+
 // The key in an argument such as prefix=KEY.
 Result<std::optional<std::string>> key_argument(const Session& session, const Arguments& arguments,
                                                 std::string_view name);
@@ -27,5 +31,8 @@ Result<void> choose_timestamps(Session& session, const Arguments& arguments);
 
 // Reads prefix=, start=, end= and the above.
 Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments);
+
+// For commands that only ask whether a row has cells: one cell of each row, without its value.
+void keep_one_cell(std::optional<client::Filter>& filter);
 
 }  // namespace cellar::cli

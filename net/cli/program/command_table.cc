@@ -178,12 +178,13 @@ std::vector<CommandSpec> shell_commands() {
           {{"stop-on-error", "", "end a script with its first failed command, and with its code"}},
           {"cellar shell", "printf 'ls\\ncount packages\\n' | cellar shell --stop-on-error"},
           &shell),
-      CommandSpec("completion", "Shell", "bash|zsh", 1, 1, false,
+      CommandSpec("completion", "Shell", "bash|fish|zsh", 1, 1, false,
                   "Print the completion script for a shell.",
                   "It completes commands, options, and the names of tables and families by asking "
                   "the node.",
                   {},
-                  {"source <(cellar completion bash)", "cellar completion zsh > ~/.zfunc/_cellar"},
+                  {"source <(cellar completion bash)", "cellar completion fish | source",
+                   "cellar completion zsh > ~/.zfunc/_cellar"},
                   &completion),
   };
 }

@@ -250,7 +250,9 @@ int complete_for_shell(const std::vector<std::string>& words, const Console& con
   session->options.request_deadline_us = session->options.admin_deadline_us = kAskUs;
   for (const Candidate& candidate : complete(*session, cut.before, cut.current)) {
     const std::string_view end = candidate.ends_word ? " " : "";
-    if (words[0] == "zsh") {
+    if (words[0] == "fish") {
+      console.print("{}\t{}\n", candidate.text, candidate.help);
+    } else if (words[0] == "zsh") {
       console.print("{}{}\t{}\n", candidate.text, end, candidate.help);
     } else {
       console.print("{}{}\n", candidate.text, end);
@@ -302,15 +304,24 @@ _cellar() {
 if [[ ${funcstack[1]} == _cellar ]]; then _cellar "$@"; else compdef _cellar cellar; fi
 )sh";
 
+constexpr std::string_view kFish = R"sh(# Completion of cellar for fish. Load it with
+#   cellar completion fish | source
+# or put it into ~/.config/fish/completions/cellar.fish
+function __cellar_complete
+  cellar __complete fish (commandline -cp) 2>/dev/null
+end
+complete -c cellar -f -a '(__cellar_complete)'
+)sh";
+
 }  // namespace
 
 CommandResult completion(Session& session, const Arguments& arguments) {
-  const bool bash = arguments[0] == "bash";
-  if (!bash && arguments[0] != "zsh") {
-    return usage_error("there is no completion for '{}'; bash and zsh have one", arguments[0]);
+  for (const auto& [shell, script] : {std::pair("bash", kBash), {"zsh", kZsh}, {"fish", kFish}}) {
+    if (arguments[0] != shell) continue;
+    session.console.write(script);
+    return kDone;
   }
-  session.console.write(bash ? kBash : kZsh);
-  return kDone;
+  return usage_error("there is no completion for '{}'; bash, fish and zsh have one", arguments[0]);
 }
 
 }  // namespace cellar::cli

@@ -23,12 +23,12 @@ std::vector<Candidate> complete(Session& session, const std::vector<std::string>
 // The values of argument `key`; empty: any.
 std::vector<std::string> choices_of(const KeySpec& key);
 
-// The hidden command that the shells' completion calls: `__complete bash|zsh LINE`, where LINE ends
-// at the cursor. Prints one candidate per line, followed by a blank if the word is complete; for
-// zsh by a tab and the help.
+// The hidden command that the shells' completion calls: `__complete bash|fish|zsh LINE`, where
+// LINE ends at the cursor. Prints one candidate per line, followed by a blank if the word is
+// complete, which fish finds out itself; for fish and zsh by a tab and the help.
 int complete_for_shell(const std::vector<std::string>& words, const Console& console);
 
-// `completion bash|zsh`: prints the script for that shell.
+// `completion bash|fish|zsh`: prints the script for that shell.
 CommandResult completion(Session& session, const Arguments& arguments);
 
 }  // namespace cellar::cli

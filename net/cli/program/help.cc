@@ -51,7 +51,8 @@ std::string overview_help() {
   text += kGlobalHelp;
   text +=
       "\nArguments like count=5 may also be written --count 5. A TIME is microseconds since 1970,\n"
-      "2026-11-21T08:00:00Z, now, today, -1h, now-2h or 2h ago; a DURATION 500us, 10s, 36h or 2d.\n"
+      "2026-11-21T08:00:00Z, now, today, yesterday, tomorrow, -1h, now-2h, 2h ago or in 2w; a\n"
+      "DURATION is 500us, 10s, 36h, 2d or 2w.\n"
       "A RULE is 'maxage=2d or maxversions=3', with and, or and parentheses, or never. Keys,\n"
       "qualifiers and values are text, or bytes written as\n"
       "hex:00ff, base64:AP8=, int64:-5 or esc:a\\x00b (raw:hex: is the text \"hex:\").\n\n"

@@ -36,11 +36,14 @@ class ColumnChoice {
   bool everything() const { return columns_.empty(); }
   bool has(Bytes family, Bytes qualifier) const;
 
- private:
   struct Entry {
     std::string family;
-    std::optional<std::string> qualifier;
+    std::optional<std::string> qualifier;  // absent: the whole family
+    auto operator<=>(const Entry&) const = default;
   };
+  const std::vector<Entry>& entries() const { return columns_; }
+
+ private:
   std::vector<Entry> columns_;
 };
 

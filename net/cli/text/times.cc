@@ -161,9 +161,11 @@ Result<int64_t> parse_time(std::string_view text, int64_t now_us) {
   if (const auto number = whole_number(text); number && text[0] != '-') return *number;
   if (const auto us = parse_rfc3339(text)) return *us;
   if (const auto us = parse_relative(text, now_us)) return *us;
-  return fail(Errc::invalid_argument,
-              "'{}' is not a time: microseconds, 2026-11-21T08:00:00Z, now, today, -1h, 2h ago",
-              text);
+  return fail(
+      Errc::invalid_argument,
+      "'{}' is not a time: microseconds, 2026-11-21, 2026-11-21T08:00:00Z, now, today, yesterday, "
+      "tomorrow, -1h, +2w, 2h ago, in 2h",
+      text);
 }
 
 bool resembles_time(std::string_view text) {

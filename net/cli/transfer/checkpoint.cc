@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "io/base/crc32c.h"
 #include "net/cli/transfer/output_file.h"
 
 namespace cellar::cli {
@@ -45,6 +46,7 @@ Result<void> write_checkpoint(const std::string& path, const ImportIdentity& ide
   object["cells"] = c.stats.cells;
   object["rejected"] = c.stats.rejected;
   if (c.at_us) object["at_us"] = *c.at_us;
+  object["crc32c"] = crc32c(json::serialize(object));
   return replace_whole_file(path, json::serialize(object) + "\n");
 }
 
@@ -62,10 +64,17 @@ Result<std::optional<Checkpoint>> read_checkpoint(const std::string& path,
 Result<Checkpoint> parse_checkpoint(std::string_view content, const std::string& path,
                                     const ImportIdentity& identity) {
   json::error_code error;
-  const json::value value = json::parse(content, error);
-  const json::object* object = error ? nullptr : value.if_object();
+  json::value value = json::parse(content, error);
+  json::object* object = error ? nullptr : value.if_object();
   if (!object || number(*object, "cellar_import") != 1) {
     return fail(Errc::failed_precondition, "{} is not a checkpoint of an import", path);
+  }
+  const uint64_t checksum = number(*object, "crc32c");
+  object->erase("crc32c");
+  // erase() moves the last member, which this is.
+  if (checksum != crc32c(json::serialize(*object))) {
+    return fail(Errc::failed_precondition,
+                "{} is damaged: its checksum is wrong; remove it to begin anew", path);
   }
   const auto wrong = [&](std::string_view what) {
     return fail(Errc::failed_precondition, "{} is of another {}; remove it to begin anew", path,

@@ -118,7 +118,9 @@ class CsvSource final : public LineSource {
       return {};
     }
     if (fields->size() < 2) {
-      return fail(Errc::invalid_argument, "no columns beside the row key");
+      const bool semicolons = !fields->empty() && fields->front().find(';') != std::string::npos;
+      return fail(Errc::invalid_argument, "no columns beside the row key{}",
+                  semicolons ? ": fields are separated by commas, not by semicolons" : "");
     }
     for (size_t i = 1; i < fields->size(); ++i) {
       HeaderColumn column;

@@ -284,7 +284,10 @@ struct ShardStats {
   uint64_t torn_tail_bytes = 0, replayed_commits = 0, requests = 0, requests_handed_over = 0;
   uint32_t connections = 0;
   bool read_only = false;
-  uint64_t cache_packed_bytes = 0, zstd_bytes = 0;  // also 0 if an older node does not report it
+  // Also 0 if an older node does not report it.
+  uint64_t cache_packed_bytes = 0, zstd_bytes = 0;
+  uint64_t released_bytes = 0, token_bytes = 0, free_bytes = 0;
+  uint64_t row_cache_bytes = 0, row_hits = 0, row_misses = 0;
 };
 
 struct ServerInfo {
@@ -296,6 +299,7 @@ struct ServerInfo {
   std::vector<ShardStats> stats;  // one per shard
   uint64_t memory_bytes = 0, memtable_limit_bytes = 0, cell_bytes = 0, row_bytes = 0,
            frame_bytes = 0;
+  uint64_t requests_bytes = 0, answers_bytes = 0;  // memory; also 0 if an older node does not say
   uint64_t replayed_commits = 0, replayed_bytes = 0, torn_tail_bytes = 0, orphans_removed = 0;
   int64_t recovery_us = 0;  // duration of the last recovery
 };

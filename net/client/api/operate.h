@@ -109,13 +109,24 @@ struct ReclaimFigures {
   int64_t oldest_death_us = 0, next_reclaim_us = 0;
 };
 
+// When the files of a table were last read and verified. Trusted time.
+struct Verified {
+  bool none = false;  // there are no files
+  // Every byte on disk was written, or read and found whole, then or later; 0: some file has not
+  // been read yet.
+  int64_t since_us = 0;
+  uint64_t bytes = 0;  // in files whose time is within scrub_every_us
+  uint64_t damaged_files = 0;
+};
+
 struct TableReclaim {
   std::string name;
   uint64_t table_id = 0;
   ReclaimFigures figures;
   int64_t reclaim_within_us = 0, margin_us = 0;
   double dead_slack = 0, reclaim_share = 0;
-  int64_t missed_since_us = 0;  // since when the deadline has been missed; 0: met
+  int64_t missed_since_us = 0;       // since when the deadline has been missed; 0: met
+  std::optional<Verified> verified;  // none: the node is older
 };
 
 struct ReclaimFile {
@@ -142,6 +153,7 @@ struct ReclaimReport {
   std::vector<ReclaimFile> files;      // most overdue bytes first
   uint64_t files_there = 0;            // total number; `files` may be incomplete
   std::vector<ReclaimSum> sums;        // most overdue bytes first
+  int64_t scrub_every_us = 0;          // the node's tables.scrub_every; 0: never
 };
 
 }  // namespace cellar::client

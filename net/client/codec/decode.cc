@@ -184,6 +184,10 @@ TableReclaim reclaim_of(const fb::TableReclaim& from) {
   to.dead_slack = from.dead_slack();
   to.reclaim_share = from.reclaim_share();
   to.missed_since_us = from.missed_since_us();
+  if (const fb::Verified* verified = from.verified()) {
+    to.verified = Verified{verified->none(), verified->since_us(), verified->bytes(),
+                           verified->damaged_files()};
+  }
   return to;
 }
 
@@ -271,6 +275,8 @@ Result<ServerInfo> decode_info(const Answer& answer) {
   info.held_us = reply->held_us();
   info.lag_us = reply->lag_us();
   info.stands = reply->stands();
+  info.requests_bytes = reply->requests_bytes();
+  info.answers_bytes = reply->answers_bytes();
   if (!wire::well_aligned(reply->stats())) return std::unexpected(bad_arena());
   for (uint32_t i = 0; reply->stats() && i < reply->stats()->size(); ++i) {
     const fb::ShardStats& from = *reply->stats()->Get(i);
@@ -297,6 +303,12 @@ Result<ServerInfo> decode_info(const Answer& answer) {
     const fb::ShardStorage& from = *reply->storage()->Get(i);
     info.stats[i].cache_packed_bytes = from.cache_packed_bytes();
     info.stats[i].zstd_bytes = from.zstd_bytes();
+    info.stats[i].released_bytes = from.released_bytes();
+    info.stats[i].token_bytes = from.token_bytes();
+    info.stats[i].free_bytes = from.free_bytes();
+    info.stats[i].row_cache_bytes = from.row_cache_bytes();
+    info.stats[i].row_hits = from.row_hits();
+    info.stats[i].row_misses = from.row_misses();
   }
   if (const fb::ServerLimits* limits = reply->limits()) {
     info.memory_bytes = limits->memory_bytes();
@@ -575,6 +587,7 @@ Result<ReclaimReport> decode_reclaim(const Answer& answer) {
   }
   report.now_us = reply->now_us();
   report.files_there = reply->files_there();
+  report.scrub_every_us = reply->scrub_every_us();
   each_of(reply->tables(), report.tables, reclaim_of);
   each_of(reply->shards(), report.shards, figures_of);
   each_of(reply->files(), report.files, file_of);

@@ -5,7 +5,8 @@ import { bytes, count, escaped, grid, h, moment, put, rawBytes, text, until } fr
 const CAUSES = { max_age: "by age", max_versions: "pushed out by newer versions", expiry: "by its own expiry", deleted: "deleted", hidden: "hidden by a rule that can be undone", none: "" };
 
 // Kept from one visit of the view to the next, and in the address, so that a link shows the same.
-const asked = { table: "", prefix: "", dead: true, family: "", as: "text", numbers: false };
+const asked = { table: "", prefix: "", dead: true, family: "", qualifier: "", value: "", versions: "", since: "", until: "", as: "text", numbers: false };
+const FILTERS = ["family", "qualifier", "value", "versions", "since", "until"];  // empty: everything
 
 const FORMS = {
   text: ["text", (value) => text(value)],
@@ -22,19 +23,37 @@ const FORMS = {
 function readAddress() {
   const given = new URLSearchParams(location.hash.split("?")[1] ?? "");
   if (!given.has("table")) return;
-  Object.assign(asked, { table: given.get("table"), prefix: given.get("prefix") ?? "", family: given.get("family") ?? "", dead: given.get("dead") !== "0",
+  Object.assign(asked, { table: given.get("table"), prefix: given.get("prefix") ?? "", dead: given.get("dead") !== "0",
     as: given.get("as") in FORMS ? given.get("as") : "text", numbers: given.get("numbers") === "1" });
+  for (const name of FILTERS) asked[name] = given.get(name) ?? "";
 }
 
 // Without a new entry in the browser's history, and without a change of the view.
 function writeAddress() {
   const told = new URLSearchParams({ table: asked.table });
   if (asked.prefix) told.set("prefix", asked.prefix);
-  if (asked.family) told.set("family", asked.family);
+  for (const name of FILTERS) if (asked[name]) told.set(name, asked[name]);
   if (!asked.dead) told.set("dead", "0");
   if (asked.as !== "text") told.set("as", asked.as);
   if (asked.numbers) told.set("numbers", "1");
   history.replaceState(null, "", `#cells?${told}`);
+}
+
+const HINTS = { family: ["Family", "regex"], qualifier: ["Column", "regex"], value: ["Value", "regex"], versions: ["Newest of each column", "all"],
+  since: ["Timestamps from", "2026-01-31 or µs"], until: ["to before", "2026-02-01 or µs"] };
+
+// As the API takes them. Throws a sentence.
+function filters() {
+  const told = {};
+  for (const name of ["family", "qualifier", "value", "versions"]) if (asked[name]) told[name] = asked[name];
+  for (const name of ["since", "until"]) if (asked[name]) told[`${name}_us`] = timeOf(asked[name]);
+  return told;
+}
+function timeOf(source) {
+  if (/^\d{1,19}$/.test(source)) return source;
+  const ms = Date.parse(/[Zz]|[+-]\d\d:\d\d$/.test(source) ? source : `${source.replace(" ", "T")}${source.includes(":") ? "Z" : ""}`);
+  if (Number.isNaN(ms)) throw new Error(`"${source}" is no time: write 2026-01-31, 2026-01-31 12:00 (UTC) or microseconds.`);
+  return String(ms * 1000);
 }
 
 export function cells() {
@@ -62,7 +81,7 @@ export function cells() {
   async function find(after = "") {
     problem = "";
     try {
-      const page = await get("cells", { table: asked.table, prefix: escaped(asked.prefix), after, dead: asked.dead ? "1" : "0", limit: "200" });
+      const page = await get("cells", { table: asked.table, prefix: escaped(asked.prefix), after, dead: asked.dead ? "1" : "0", limit: "200", ...filters() });
       if (after === "") pages = page;
       else pages = { ...page, cells: pages.cells.concat(page.cells) };
     } catch (error) {
@@ -78,7 +97,7 @@ export function cells() {
     const table = h("select", { id: "cells-table", name: "table" }, names.map((name) => h("option", { value: name, selected: name === asked.table }, name)));
     const prefix = h("input", { type: "search", id: "cells-prefix", value: asked.prefix, placeholder: "all rows", spellcheck: "false", autocomplete: "off" });
     const dead = h("input", { type: "checkbox", id: "cells-dead", checked: asked.dead });
-    const family = h("input", { type: "search", id: "cells-family", value: asked.family, placeholder: "all", size: 12, spellcheck: "false", autocomplete: "off" });
+    const fields = Object.fromEntries(FILTERS.map((name) => [name, h("input", { type: name === "versions" ? "number" : "search", id: `cells-${name}`, value: asked[name], placeholder: HINTS[name][1], min: 1, size: 12, spellcheck: "false", autocomplete: "off" })]));
     const as = h("select", { id: "cells-as" }, Object.entries(FORMS).map(([name, [words]]) => h("option", { value: name, selected: name === asked.as }, words)));
     const numbers = h("input", { type: "checkbox", id: "cells-numbers", checked: asked.numbers });
     // How they are shown needs no new question.
@@ -86,18 +105,19 @@ export function cells() {
     numbers.addEventListener("change", () => { asked.numbers = numbers.checked; writeAddress(); draw(); document.getElementById("cells-numbers").focus(); });
     const form = h("form", { class: "line", role: "search", onsubmit: async (event) => {
       event.preventDefault();
-      Object.assign(asked, { table: table.value, prefix: prefix.value, family: family.value.trim(), dead: dead.checked });
+      Object.assign(asked, { table: table.value, prefix: prefix.value, dead: dead.checked });
+      for (const name of FILTERS) asked[name] = fields[name].value.trim();
       writeAddress();
       await find();
       draw();
       document.getElementById("cells-prefix").focus();
-    } }, h("label", {}, "Table", table), h("label", {}, "Rows that begin with", prefix), h("label", {}, "Family or column", family), h("label", {}, "Values as", as),
-    h("label", { class: "check" }, numbers, "timestamps as numbers"), h("label", { class: "check" }, dead, "dead cells too"), h("button", { type: "submit" }, "Show"));
+    } }, h("label", {}, "Table", table), h("label", {}, "Rows that begin with", prefix), h("label", {}, "Values as", as),
+    h("label", { class: "check" }, numbers, "timestamps as numbers"), h("label", { class: "check" }, dead, "dead cells too"), h("button", { type: "submit" }, "Show"),
+    h("details", { class: "filters", open: FILTERS.some((name) => asked[name]) }, h("summary", {}, "Filters"), h("div", { class: "line" }, FILTERS.map((name) => h("label", {}, HINTS[name][0], fields[name])))));
     put(root, h("h1", {}, "Cells"), form, problem ? h("p", { class: "problem", role: "alert" }, problem) : null, list());
   }
   function list() {
-    const wanted = asked.family;
-    const shown = pages.cells.filter((cell) => wanted === "" || cell.family === wanted || `${cell.family}:${text(cell.qualifier)}`.startsWith(wanted.includes(":") ? wanted : `${wanted}:`));
+    const shown = pages.cells;
     if (shown.length === 0 && !pages.more) return h("section", { class: "sheet" }, h("p", { class: "empty" }, problem ? "Nothing to show." : "No cells there."));
     let row = null;
     const rows = shown.map((cell) => {

@@ -1,14 +1,20 @@
 // The console: one view at a time, by the hash of the address, asked for anew every two seconds.
 import { get, useToken } from "./api.js";
 import { duration, h, put } from "./format.js";
+import { backups } from "./backups.js";
 import { cells } from "./cells.js";
+import { doctor } from "./doctor.js";
+import { compactions } from "./merges.js";
+import { nodeChoice, nodes } from "./nodes.js";
 import { overview } from "./overview.js";
+import { retention } from "./retention.js";
 import { tables } from "./tables.js";
+import { tablets } from "./tablets.js";
 import { useThemeButton } from "./theme.js";
-import { audit, compactions, settings, slow, tablets } from "./views.js";
+import { audit, settings, slow } from "./views.js";
 
 const EVERY_MS = 2000;
-const VIEWS = { overview, tables, tablets, compactions, slow, cells, audit, settings };
+const VIEWS = { overview, retention, tables, tablets, compactions, slow, cells, backups, audit, doctor, nodes, settings };
 const content = document.getElementById("content");
 const banner = document.getElementById("banner");
 let current = null;
@@ -36,7 +42,7 @@ function showNode(node) {
   document.title = `${node.address} · Cellar`;
   put(document.getElementById("node"),
     h("span", { class: "pill", "data-state": node.state, title: node.reason }, node.state),
-    h("span", { class: "mono" }, node.address),
+    nodeChoice(node) ?? h("span", { class: "mono" }, node.address),
     h("span", {}, `version ${node.version}`),
     h("span", {}, `up ${duration(node.uptime_us)}`),
     node.clock.held_us > 0 ? h("span", { class: "pill", "data-state": "draining" }, `clock held by ${duration(node.clock.held_us)}`) : null,

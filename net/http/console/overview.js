@@ -49,6 +49,8 @@ function charts(history) {
       (n) => `${Math.round(n)} %`, none("blocks were read"), 100),
     latencies("Reads", "reads"), latencies("Writes", "writes"),
     scaled("Memory", [{ name: "memtables, cache, metadata", cls: "live", value: (p) => p.memory_bytes }], bytes, waits),
+    scaled("Written to tables", [{ name: "by flushes, a second", cls: "live", value: (p) => p.flushed_bytes * 1e6 / p.span_us }, { name: "by merges, a second", cls: "writes", value: (p) => p.compacted_bytes * 1e6 / p.span_us }], bytes, waits),
+    scaled("Write amplification", [{ name: "bytes written to tables for a byte flushed", cls: "writes", value: amplification(points) }], (n) => `${n.toFixed(1)} ×`, none("flushes")),
     scaled("Free disk space", [{ name: "free", cls: "live", value: (p) => p.disk_free_bytes || null }], bytes, points.length === 0 ? waits : "It is not known."),
   ];
   if (range === "day") {
@@ -56,6 +58,16 @@ function charts(history) {
       { name: "of it overdue", cls: "overdue", value: (p) => p.overdue_bytes }], bytes, waits));
   }
   return all;
+}
+
+// Over the ten samples that end with a point: flushes and merges rarely fall into the same one.
+function amplification(points) {
+  const at = new Map(points.map((point, i) => [point, i]));
+  return (point) => {
+    const last = points.slice(Math.max(0, at.get(point) - 9), at.get(point) + 1);
+    const sum = (field) => last.reduce((total, one) => total + one[field], 0);
+    return sum("flushed_bytes") === 0 ? null : (sum("flushed_bytes") + sum("compacted_bytes")) / sum("flushed_bytes");
+  };
 }
 
 function busy(shard, before, span, history, i) {
@@ -68,6 +80,7 @@ function figures(shards, history, tables, node) {
   const sum = (name) => shards.shards.reduce((all, shard) => all + shard[name], 0);
   const total = (name) => tables.tables.reduce((all, table) => all + table.figures[name], 0);
   const perSecond = (kind) => last ? [rate(last[kind].per_second), h("small", {}, " /s")] : h("span", { class: "soft" }, "–");
+  const taken = ["memtable_bytes", "released_bytes", "cache_bytes", "metadata_bytes", "token_bytes"].reduce((all, name) => all + sum(name), 0);
   const items = [
     ["Reads", perSecond("reads")],
     ["Writes", perSecond("writes")],
@@ -75,15 +88,14 @@ function figures(shards, history, tables, node) {
     ["Live data", bytes(total("live_bytes"))],
     ["Dead on disk", bytes(total("dead_bytes"))],
     ["Overdue", bytes(total("overdue_bytes"))],
-    ["Memory taken", [bytes(sum("memtable_bytes") + sum("cache_bytes") + sum("metadata_bytes")),
-      h("small", {}, ` of ${bytes(node.memory_bytes)}`)]],
+    ["Memory taken", [bytes(taken), h("small", {}, ` of ${bytes(node.memory_bytes)}, ${bytes(sum("free_bytes"))} free for data`)]],
     ["Log", bytes(sum("log_bytes"))],
   ];
   return h("dl", { class: "sheet figures" }, items.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
 function shardTable(shards, loads) {
-  return grid([["Shard"], ["Load"], ["", "num"], ["Sessions", "num"], ["In flight", "num"], ["Tablets", "num"], ["On disk", "num"], ["by Zstandard", "num"], ["Memtables", "num"], ["Cache", "num"], ["of it packed", "num"], ["Longest stall", "num"]],
+  return grid([["Shard"], ["Load"], ["", "num"], ["Sessions", "num"], ["In flight", "num"], ["Tablets", "num"], ["On disk", "num"], ["by Zstandard", "num"], ["Memtables", "num"], ["Cache", "num"], ["of it packed", "num"], ["Metadata", "num"], ["Free", "num"], ["Longest stall", "num"]],
     shards.shards.map((shard, i) => h("tr", {},
       h("td", {}, String(shard.shard), shard.read_only ? h("span", { class: "problem" }, " read-only") : null),
       h("td", {}, h("div", { class: "bar", role: "img", "aria-label": `load ${Math.round((loads[i] ?? 0) * 100)} %` }, h("i", { class: "load", style: { width: `${(loads[i] ?? 0) * 100}%` } }))),
@@ -91,5 +103,6 @@ function shardTable(shards, loads) {
       h("td", { class: "num" }, count(shard.sessions)), h("td", { class: "num" }, count(shard.in_flight)),
       h("td", { class: "num" }, count(shard.tablets)), h("td", { class: "num" }, bytes(shard.sstable_bytes)), h("td", { class: "num" }, bytes(shard.zstd_bytes)),
       h("td", { class: "num" }, bytes(shard.memtable_bytes)), h("td", { class: "num" }, bytes(shard.cache_bytes)), h("td", { class: "num" }, bytes(shard.cache_packed_bytes)),
+      h("td", { class: "num" }, bytes(shard.metadata_bytes)), h("td", { class: "num" }, bytes(shard.free_bytes)),
       h("td", { class: "num" }, shard.longest_stall_us ? duration(shard.longest_stall_us) : "none"))));
 }

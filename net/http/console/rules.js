@@ -48,6 +48,14 @@ export function parseRule(source) {
   }
 }
 
+// "1h", "90m", "2d3h" in microseconds. Throws a sentence.
+export function parseAge(source) {
+  const parts = source.trim().toLowerCase().match(/\d+[a-z]+/g) ?? [];
+  const us = parts.reduce((sum, part) => sum + Number(part.match(/\d+/)[0]) * (UNITS[part.match(/[a-z]+/)[0]] ?? NaN), 0);
+  if (parts.join("") !== source.trim().toLowerCase().replaceAll(" ", "") || !(us > 0)) throw new Error("A duration is a number with a unit: us ms s m h d w, as in 1h.");
+  return us;
+}
+
 export function ruleText(rule, inner = false) {
   if (rule === null) return "never";
   if ("max_age_us" in rule) return `maxage=${age(rule.max_age_us)}`;

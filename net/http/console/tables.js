@@ -3,6 +3,7 @@ import { get, post } from "./api.js";
 import { bytes, count, duration, grid, h, moment, put, text, until } from "./format.js";
 import { missedLine, standing, whyButton } from "./reclaim.js";
 import { parseRule, ruleText, ruleWords } from "./rules.js";
+import { addFamily, alterReclaim, createTable, dropFamily, dropTable, restoreTables } from "./schema.js";
 
 const dialog = document.getElementById("dialog");
 
@@ -30,18 +31,19 @@ export function tables() {
     // The form stays as it is, so that a refresh does not disturb the typing in it.
     show(all, root) {
       last = all;
-      if (!list.isConnected) put(root, h("h1", {}, "Tables"), form(() => fill(list, last)), list);
+      if (!list.isConnected) put(root, h("h1", {}, "Tables"), form(() => fill(list, last), () => last.now_us), list);
       fill(list, all);
     },
   };
 }
 
-function form(changed) {
+function form(changed, last_us) {
   const search = h("input", { type: "search", id: "tables-search", value: asked.search, placeholder: "part of a name", spellcheck: "false", autocomplete: "off",
     oninput: (event) => { asked.search = event.target.value; changed(); } });
   const sort = h("select", { id: "tables-sort", onchange: (event) => { asked.sort = event.target.value; changed(); } },
     Object.entries(ORDERS).map(([name, [words]]) => h("option", { value: name, selected: name === asked.sort }, words)));
-  return h("form", { class: "line", role: "search", onsubmit: (event) => event.preventDefault() }, h("label", {}, "Tables and families with", search), h("label", {}, "Order", sort));
+  return h("form", { class: "line", role: "search", onsubmit: (event) => event.preventDefault() }, h("label", {}, "Tables and families with", search), h("label", {}, "Order", sort),
+    h("button", { type: "button", id: "new-table", onclick: createTable }, "New table"), h("button", { type: "button", class: "quiet", id: "dropped", onclick: () => restoreTables(last_us()) }, "Dropped tables"));
 }
 
 function matches(table) {
@@ -53,7 +55,7 @@ function fill(list, all) {
   const focused = document.activeElement?.id;
   const chosen = all.tables.filter(matches).sort(ORDERS[asked.sort][1]);
   put(list,
-    all.tables.length === 0 ? h("p", { class: "empty" }, "There are no tables yet. Make one: cellar createtable NAME families=…") : null,
+    all.tables.length === 0 ? h("p", { class: "empty" }, "There are no tables yet. Make one with New table, or cellar createtable NAME families=…") : null,
     all.tables.length > 0 && chosen.length === 0 ? h("p", { class: "empty" }, "No table has such a name.") : null,
     missedLine(all.reclaim, all.now_us),
     ...chosen.map((table) => sheet(table, all.now_us, all.reclaim, opened.get(table.name) ?? all.tables.length <= MANY)));
@@ -66,14 +68,17 @@ function sheet(table, now, reclaim, open) {
       h("code", { class: "soft" }, ruleText(family.rule)),
       family.undo_until_us ? h("div", { class: "small soft" }, `The last change can be undone for ${duration(family.undo_until_us - now)}.`) : null),
     h("td", { class: "num" }, h("button", { type: "button", class: "quiet", id: `history-${table.id}-${family.name}`, "aria-label": `Earlier rules of ${table.name}, family ${family.name}`, onclick: () => history(table, family, now) }, "History"), " ",
-      h("button", { type: "button", class: "quiet", id: `edit-${table.id}-${family.name}`, "aria-label": `Edit the rule of ${table.name}, family ${family.name}`, onclick: () => edit(table, family) }, "Edit rule"))));
+      h("button", { type: "button", class: "quiet", id: `edit-${table.id}-${family.name}`, "aria-label": `Edit the rule of ${table.name}, family ${family.name}`, onclick: () => edit(table, family) }, "Edit rule"), " ",
+      h("button", { type: "button", class: "quiet", id: `drop-${table.id}-${family.name}`, "aria-label": `Drop family ${family.name} of ${table.name}`, onclick: () => dropFamily(table, family) }, "Drop"))));
   const head = h("div", { class: "table-head" }, h("h2", {}, table.name),
     h("span", { class: "soft small" }, `${bytes(size(table))}, ${count(table.figures.tablets)} tablet${table.figures.tablets === 1 ? "" : "s"}, ${count(table.figures.sstables)} tables on disk, dead bytes leave within ${duration(table.reclaim_within_us)}`));
   return h("details", { class: "sheet", "data-table": table.name, open, ontoggle: (event) => { if (event.target.open !== open) opened.set(table.name, event.target.open); } },
     h("summary", { id: `table-${table.id}` }, head),
     table.families.length === 0 ? h("p", { class: "empty" }, "It has no families.") : grid([["Family"], ["Retention"], ["", "num"]], families, { class: "families" }),
     doing(table, now, whyButton(table, reclaim)),
-    h("p", { class: "small links" }, h("a", { href: `#cells?${new URLSearchParams({ table: table.name })}` }, "Its cells")));
+    h("p", { class: "small links" }, h("a", { href: `#cells?${new URLSearchParams({ table: table.name })}` }, "Its cells"),
+      h("button", { type: "button", class: "quiet", id: `add-${table.id}`, onclick: () => addFamily(table) }, "Add a family"), h("button", { type: "button", class: "quiet", id: `reclaim-${table.id}`, onclick: () => alterReclaim(table) }, "Reclaiming"),
+      h("button", { type: "button", class: "quiet", id: `droptable-${table.id}`, onclick: () => dropTable(table) }, "Drop the table")));
 }
 
 // The earlier rules, the newest first.

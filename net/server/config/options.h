@@ -55,6 +55,9 @@ struct HttpOptions {
   std::string listen = "127.0.0.1:7421";  // empty: none
   // Accepted Host names besides addresses and localhost, separated by blanks.
   std::string hosts;
+  // Origins (http://HOST:PORT, as browsers reach them) of the consoles that work together with this
+  // node's, separated by blanks.
+  std::string nodes;
 };
 
 struct BackupOptions {

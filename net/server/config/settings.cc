@@ -67,6 +67,26 @@ Setting number(std::string_view name, Kind kind, int64_t min, int64_t max, Field
   return s;
 }
 
+// Origins as a browser writes them; they become part of a header.
+Result<void> set_nodes(ServerOptions& options, std::string_view value) {
+  constexpr std::string_view kHostBytes = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
+  std::string_view left = value;
+  while (!left.empty()) {
+    const size_t end = std::min(left.find(' '), left.size());
+    std::string_view node = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (node.empty()) continue;
+    const bool schemed = node.starts_with("http://") || node.starts_with("https://");
+    const std::string_view host = schemed ? node.substr(node.find("//") + 2) : std::string_view();
+    if (host.empty() || host.find_first_not_of(kHostBytes) != std::string_view::npos) {
+      return fail(Errc::invalid_argument,
+                  "'{}' is no origin of lower-case letters, as in http://127.0.0.1:7421", node);
+    }
+  }
+  options.http.nodes = value;
+  return {};
+}
+
 template <class Field>
 Setting text(std::string_view name, Field field, std::string_view help,
              Change change = Change::restart) {
@@ -224,6 +244,15 @@ void add_proxy(std::vector<Setting>& all) {
                                  "HOST:PORT that answers a proxy's agent check; empty: none"));
 }
 
+void add_memory(std::vector<Setting>& all) {
+  all.push_back(number("memory.total", Kind::bytes, 64 * kMiB, kTiB, FIELD(engine.memory_bytes),
+                       "memory for memtables, caches and table metadata"));
+  all.push_back(number("memory.memtable", Kind::bytes, 64 * kKiB, kGiB,
+                       FIELD(engine.memtable_bytes), "size at which a memtable is flushed"));
+  all.push_back(number("memory.row_cache", Kind::count, 0, 25, FIELD(engine.row_cache_percent),
+                       "percent of memory.total for results of point reads of hot rows; 0: none"));
+}
+
 std::vector<Setting> make_settings() {
   std::vector<Setting> all;
   all.push_back(text("data_dir", FIELD(data_dir), "data directory; created if absent"));
@@ -246,12 +275,14 @@ std::vector<Setting> make_settings() {
   all.push_back(
       text("http.hosts", FIELD(http.hosts),
            "host names that HTTP requests may have, in addition to addresses and localhost"));
+  Setting nodes = text("http.nodes", FIELD(http.nodes),
+                       "http://HOST:PORT of the nodes, as browsers reach them, whose consoles may "
+                       "show this node and which this node's console shows, separated by blanks");
+  nodes.set_text = set_nodes;
+  all.push_back(std::move(nodes));
   all.push_back(choice("io.backend", FIELD(io), io_backend_name, parse_io_backend,
                        "I/O backend: auto, io_uring, threads"));
-  all.push_back(number("memory.total", Kind::bytes, 64 * kMiB, kTiB, FIELD(engine.memory_bytes),
-                       "memory for memtables, caches and table metadata"));
-  all.push_back(number("memory.memtable", Kind::bytes, 64 * kKiB, kGiB,
-                       FIELD(engine.memtable_bytes), "size at which a memtable is flushed"));
+  add_memory(all);
   all.push_back(number("log.periodic_interval", Kind::duration, kMs, 60 * kSecond,
                        FIELD(engine.periodic_interval_us),
                        "time within which 'periodic' writes are on disk"));
@@ -263,6 +294,10 @@ std::vector<Setting> make_settings() {
                        parse_index_parts,
                        "partitioned index and filters of tables, loaded on demand: automatic (once "
                        "whole ones take a quarter of the cache), always, never"));
+  all.push_back(number("tables.scrub_every", Kind::duration, 0, 365 * kDay,
+                       FIELD(engine.scrub_every_us),
+                       "time within which every table on disk is read and its checksums are "
+                       "verified, at a bounded rate; 0: never"));
   all.push_back(number("disk.reserve", Kind::bytes, 0, kTiB, FIELD(disk.reserve_bytes),
                        "free disk space below which only writes that free space are accepted; the "
                        "rest is for reclaiming; 0: none",

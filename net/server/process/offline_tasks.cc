@@ -1,8 +1,8 @@
 #include "net/server/process/offline_tasks.h"
 
 #include "engine/backup/backup.h"
-#include "engine/store/format_file.h"
-#include "engine/store/local_stores.h"
+#include "engine/store/local/format_file.h"
+#include "engine/store/local/local_stores.h"
 #include "io/disk/pool_fs.h"
 #include "io/loop/shard_loop.h"
 #include "net/server/config/settings.h"

@@ -112,11 +112,13 @@ void drain(Server& server, Readiness& readiness) {
 
 int serve_until_told(Server& server, Readiness& readiness, Sidecar* sidecar, const Config& config) {
   if (sidecar != nullptr) sidecar->serve(server);
+  // Before the node is called ready: a request of reload waits for the first poll, and is not
+  // refused by a node that is ready.
+  server.on_home([&server] { server.reloads().open(); });
   say(stdout, "cellard: ready on {}\n", server.address());
 
   ServiceManager manager = ServiceManager::of_environment();
   manager.ready(fmt::format("serves on {}", server.address()));
-  server.on_home([&server] { server.reloads().open(); });
   const int signal = serve_until_signal(server, readiness, manager, config);
   server.on_home([&server] { server.reloads().close(); });
   manager.stopping("drains");

@@ -57,17 +57,19 @@ FilterSpec filter_of(const wire::DecodedGet& get) {
 }
 
 // What the request asks of the engine.
-Result<void> spec_of(const wire::DecodedGet& get, ReadSpec& spec) {
-  spec.rows = {};
-  spec.rows.add(KeyRange::single(get.row));
+Result<void> spec_of(const wire::DecodedGet& get, GetPlan& last, ReadSpec& spec) {
+  spec.rows.set_single(get.row);
   spec.versions = get.versions;
   spec.filter.reset();
   if (get.columns.empty()) return {};
-  const FilterSpec filter = filter_of(get);
-  TRY_VOID(validate_filter(filter));
-  TRY(engine::FilterPlan plan, engine::plan_filter(filter));
+  if (!last.is_for(get)) {
+    const FilterSpec filter = filter_of(get);
+    TRY_VOID(validate_filter(filter));
+    TRY(engine::FilterPlan plan, engine::plan_filter(filter));
+    last.keep(get, std::move(plan));
+  }
   spec.versions = 0;
-  plan.narrow(spec);
+  last.plan.narrow(spec);
   return {};
 }
 
@@ -90,7 +92,7 @@ Handled handle_get(ShardServer& shard, Session& session, const Frame& frame) {
     return std::unexpected(malformed(decoded.error()));
   }
   ReadSpec& spec = shard.point_spec();
-  TRY_VOID(spec_of(get, spec));
+  TRY_VOID(spec_of(get, shard.get_plan(), spec));
   TRY(const engine::TableEntry* table, find_table(shard.tables(), frame.header, {}));
   TRY_VOID(shard.admit_reply());
   const TabletDescriptor& tablet = table->locate(get.row);

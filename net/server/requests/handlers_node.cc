@@ -92,8 +92,11 @@ using Storage = std::vector<flatbuffers::Offset<fb::ShardStorage>>;
 Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Served>& all) {
   Storage storage;
   for (const Served& one : all) {
+    const engine::MemoryFigures& memory = one.figures.memory;
     storage.push_back(
-        fb::CreateShardStorage(builder, one.figures.cache_packed_bytes, one.figures.zstd_bytes));
+        fb::CreateShardStorage(builder, one.figures.cache_packed_bytes, one.figures.zstd_bytes,
+                               memory.released_bytes, memory.token_bytes, memory.free_bytes,
+                               memory.row_bytes, one.figures.row_hits, one.figures.row_misses));
   }
   return storage;
 }
@@ -137,6 +140,8 @@ Async<Result<Bytes>> server_info(LocalShard& shard, const NodeShared& node) {
   reply.add_stands(clock.stands);
   reply.add_data_dir(data_dir);
   reply.add_storage(storage);
+  reply.add_requests_bytes(node.memory.requests());
+  reply.add_answers_bytes(node.memory.answers());
   co_return wire::finish_body(builder, reply.Finish());
 }
 

@@ -30,12 +30,18 @@ fb::ReclaimFigures figures_of(const engine::ReclaimFigures& of) {
           time_of(of.next_reclaim_us)};
 }
 
+flatbuffers::Offset<fb::Verified> put_verified(Builder& b, const engine::VerifiedFigures& of) {
+  return fb::CreateVerified(b, time_of(of.since_us), of.bytes, of.damaged,
+                            of.since_us == INT64_MAX);
+}
+
 flatbuffers::Offset<fb::TableReclaim> put_table(Builder& b, const engine::TableReclaim& of) {
   const auto name = b.CreateString(of.name);
   const fb::ReclaimFigures figures = figures_of(of.figures);
+  const auto verified = put_verified(b, of.figures.verified);
   return fb::CreateTableReclaim(b, name, of.id.value(), &figures, of.reclaim_within_us,
                                 of.margin_us, of.dead_slack, of.reclaim_share,
-                                time_of(of.missed_since_us));
+                                time_of(of.missed_since_us), verified);
 }
 
 flatbuffers::Offset<fb::ReclaimFile> put_file(Builder& b, const engine::ReclaimFile& of) {
@@ -47,7 +53,7 @@ flatbuffers::Offset<fb::ReclaimFile> put_file(Builder& b, const engine::ReclaimF
       time_of(of.done_us), of.count, of.other.value(), error);
 }
 
-Bytes build_report(Builder& b, const engine::ReclaimReport& report) {
+Bytes build_report(Builder& b, const engine::ReclaimReport& report, int64_t scrub_every_us) {
   b.Clear();
   std::vector<flatbuffers::Offset<fb::TableReclaim>> tables;
   for (const engine::TableReclaim& one : report.tables) tables.push_back(put_table(b, one));
@@ -65,13 +71,13 @@ Bytes build_report(Builder& b, const engine::ReclaimReport& report) {
   const auto file_list = b.CreateVector(files);
   const auto sum_list = b.CreateVectorOfStructs(sums);
   const auto reply = fb::CreateReclaimReply(b, report.now_us, table_list, shard_list, file_list,
-                                            report.files_there, sum_list);
+                                            report.files_there, sum_list, scrub_every_us);
   return wire::finish_body(b, reply);
 }
 
 Async<Result<Bytes>> report(LocalShard& shard, engine::ReclaimQuestion question) {
   CO_TRY(const auto found, co_await shard.node().reclaim_report(shard.id(), question));
-  co_return build_report(shard.builder(), found);
+  co_return build_report(shard.builder(), found, shard.options().engine.scrub_every_us);
 }
 
 }  // namespace

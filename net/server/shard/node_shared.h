@@ -30,7 +30,7 @@ struct NodeFacts {
   std::string version;
   std::string io_backend;
   std::string io_reason;
-  std::string directory_id;  // see engine/store/format_file.h
+  std::string directory_id;  // see engine/store/local/format_file.h
   uint64_t instance = 0;     // random at every start, never 0 in a real node
 };
 

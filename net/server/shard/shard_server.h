@@ -17,6 +17,7 @@
 #include "net/server/limits/memory_queue.h"
 #include "net/server/policy/shard_security.h"
 #include "net/server/shard/conditional_op.h"
+#include "net/server/shard/get_plan.h"
 #include "net/server/shard/local_shard.h"
 #include "net/server/shard/map_wait.h"
 #include "net/server/shard/node_shared.h"
@@ -97,6 +98,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   wire::DecodedWrites& writes() { return writes_; }
   wire::DecodedGet& get() { return get_; }
   ReadSpec& point_spec() { return point_spec_; }
+  GetPlan& get_plan() { return get_plan_; }
   Pool<SingleWrite> single_writes;
   Pool<BatchWrite> batch_writes;
   Pool<ConditionalOp> conditional_ops;
@@ -171,6 +173,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   wire::DecodedWrites writes_;
   wire::DecodedGet get_;
   ReadSpec point_spec_;
+  GetPlan get_plan_;
   Counters counters_;
   RequestMeter meter_;
 

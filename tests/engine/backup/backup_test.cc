@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/backup/backup_file.h"
-#include "engine/store/local_manifest_store.h"
+#include "engine/store/manifest/local_manifest_store.h"
 #include "tests/engine/write/range_token_bed.h"
 #include "tests/support/test_node.h"
 
@@ -182,6 +182,49 @@ TEST_F(Backup, BlobsThatAMergeReplacesStayUntilItHasThem) {
   size_t there_now = 0;
   for (const std::string& file : node_.disk().all_files()) there_now += file.starts_with("blob/");
   EXPECT_EQ(there_now, named);
+}
+
+// A table that is dropped cannot be flushed. Restored a moment later it would be in the backup
+// without what was in memory.
+TEST_F(Backup, HoldsAllOfATableThatIsDroppedAndRestoredMeanwhile) {
+  create();
+  for (const char* name : {"a", "z"}) ASSERT_TRUE(node_.create_table(name, {"f"}));
+  int written = 0;
+  for (int before = 0; before < 30; before += 3) {
+    for (int between = 0; between < 40; between += 4) {
+      SCOPED_TRACE(fmt::format("{} {}", before, between));
+      for (const char* name : {"a", "t", "z"}) {
+        ++written;
+        ASSERT_TRUE(node_.set(name, "r", "f:q", written, noise(written)));
+      }
+      const Cells cells = node_.cells("t");
+      Destination there(node_, *disk_);
+      progress_ = {};
+      std::optional<Result<void>> done;
+      bool restored = false;
+      const std::string name = fmt::format("b{}", written);
+      auto work = [&]() -> Async<void> {
+        done = co_await node_.node().back_up(ShardId{0}, *there, request(name), progress_);
+      };
+      auto drop = [&]() -> Async<void> {
+        for (int i = 0; i < before; ++i) co_await yield_now();
+        const auto dropped = co_await node_.node().drop_table(ShardId{0}, "t", node_.author);
+        EXPECT_TRUE(dropped);
+        for (int i = 0; i < between; ++i) co_await yield_now();
+        const auto back = co_await node_.node().restore_table(ShardId{0}, "t", node_.author);
+        EXPECT_TRUE(back);
+        restored = true;
+      };
+      spawn(node_.loop(0).executor(), work);
+      spawn(node_.loop(0).executor(), drop);
+      node_.world().run_until([&] { return done.has_value() && restored; });
+      ASSERT_TRUE(*done) << done->error().message;
+      const auto copy = restore(name, name);
+      if (!copy) continue;  // dropped when the backup was made
+      EXPECT_EQ(node_.cells(name), cells);
+      ASSERT_TRUE(node_.drop_table(name));
+    }
+  }
 }
 
 TEST_F(Backup, OneThatWasCutShortIsNoneAndTheDestinationStaysUsable) {

@@ -100,6 +100,8 @@ class CrashWorkload {
 
  private:
   static constexpr size_t kInFlight = 8;
+  static constexpr int kWritesInAFlush = 4;
+  static constexpr uint64_t kFlushRoundsAWrite = 4;
 
   TestNodeOptions options(uint64_t seed, FaultRules* faults) {
     TestNodeOptions options;
@@ -124,6 +126,10 @@ class CrashWorkload {
   }
 
   void on_round(TestNode& node) {
+    if (writes_in_flush_ > 0 && random_.one_in(kFlushRoundsAWrite)) {
+      --writes_in_flush_;
+      write();
+    }
     if (one_in_ == 0 || images_.size() >= most_ || !random_.one_in(one_in_)) return;
     const auto policy = static_cast<CrashPolicy>(random_.below(4));
     CrashImage image;
@@ -142,7 +148,7 @@ class CrashWorkload {
   void step() {
     const uint64_t dice = random_.below(100);
     if (dice < 3) {
-      (void)node_.flush("t");
+      flush();
     } else if (dice < 5) {
       (void)node_.compact("t");
     } else if (dice < 8) {
@@ -151,6 +157,13 @@ class CrashWorkload {
       write();
     }
     settle(kInFlight);
+  }
+
+  // Writes while the flush runs: its commits are behind those that the flush takes.
+  void flush() {
+    writes_in_flush_ = kWritesInAFlush;
+    (void)node_.flush("t");
+    writes_in_flush_ = 0;
   }
 
   size_t tablet_of(const std::string& row) const {
@@ -227,6 +240,7 @@ class CrashWorkload {
   uint64_t next_value_ = 0;
   uint64_t one_in_ = 0;
   size_t most_ = 0;
+  int writes_in_flush_ = 0;  // still to be made while a flush runs
   std::vector<CrashImage> images_;
   std::vector<TabletHistory> histories_;
   std::vector<std::shared_ptr<PendingWrite>> in_flight_;

@@ -83,7 +83,7 @@ TEST(ByteRegex, MemoryIsShared) {
   EXPECT_NE(refused.error().message.find("share of"), std::string::npos) << refused.error().message;
 }
 
-// A row outside of possible_rows() never matches.
+// A row outside of possible_range() never matches.
 TEST(ByteRegex, PossibleRowsLeaveNoMatchOut) {
   static const char* const kParts[] = {"a",     "b",     "ab", ".",   ".*",     "[ab]",
                                        "(a|b)", "b?",    "a+", "\\C", "",       "|",
@@ -97,7 +97,7 @@ TEST(ByteRegex, PossibleRowsLeaveNoMatchOut) {
         pattern += kParts[random.below(std::size(kParts))];
       const auto regex = ByteRegex::compile(pattern, 1u << 20, "");
       if (!regex) continue;
-      const KeyRange rows = (*regex)->possible_rows();
+      const KeyRange rows = (*regex)->possible_range();
       for (int i = 0; i < 60; ++i) {
         std::string row;
         for (uint64_t k = 0, n = random.below(7); k < n; ++k)
@@ -117,17 +117,17 @@ TEST(ByteRegex, PossibleRowsLeaveNoMatchOut) {
 // A prefix of greatest bytes has no upper bound; such rows were once missing.
 TEST(ByteRegex, APrefixOfTheGreatestByteHasNoEnd) {
   for (const Bytes pattern : {"\xff.*", "^\xff\\C*", "\xff*", "\xff+.*", "(\xff\xff)+"}) {
-    const KeyRange rows = compile(pattern)->possible_rows();
+    const KeyRange rows = compile(pattern)->possible_range();
     for (const Bytes row : {"\xff\xff", "\xff\xff\xff\xff"}) {
       ASSERT_TRUE(matches(pattern, row)) << escape_bytes(pattern);
       EXPECT_TRUE(rows.contains(row)) << escape_bytes(pattern);
     }
   }
-  EXPECT_EQ(compile("^\xff.*")->possible_rows().start, "\xff");
+  EXPECT_EQ(compile("^\xff.*")->possible_range().start, "\xff");
 }
 
 TEST(ByteRegex, APrefixNarrowsTheRows) {
-  const auto rows = [](Bytes pattern) { return compile(pattern)->possible_rows(); };
+  const auto rows = [](Bytes pattern) { return compile(pattern)->possible_range(); };
   EXPECT_EQ(rows("user#12.*").start, "user#12");
   EXPECT_FALSE(rows("user#12.*").contains("user#2"));
   EXPECT_FALSE(rows("user#12.*").contains("user#14"));

@@ -80,7 +80,7 @@ TEST(FilterPlan, WhatDoesNotCommuteStays) {
 TEST(FilterPlan, RowsAndColumnsMoveAhead) {
   const FilterPlan moved =
       plan(chain({leaf(K::value_regex, "v.*"), leaf(K::strip_value), columns("f", "b", "y"),
-                  leaf(K::qualifier_regex, "x.*"), columns("f", "a", "c"),
+                  leaf(K::qualifier_regex, ".*x"), columns("f", "a", "c"),
                   leaf(K::row_regex, "user#.*"), leaf(K::label, "l")}));
   const CompiledFilter& f = *moved.filter;
   EXPECT_EQ(f.head().size(), 3u);
@@ -99,12 +99,56 @@ TEST(FilterPlan, RowsAndColumnsMoveAhead) {
   EXPECT_TRUE(plan(columns("f", "a", "a")).nothing);
 }
 
+TEST(FilterPlan, WhatARegexSaysLiterallyIsARange) {
+  const FilterPlan family = plan(leaf(K::family_regex, "f"));
+  EXPECT_TRUE(family.filter->in_one_family());
+  EXPECT_EQ(family.filter->range_family(), "f");
+  EXPECT_FALSE(family.filter->has_column_gate());
+  EXPECT_TRUE(family.filter->in_range_end("\xff"));
+
+  const FilterPlan qualifier = plan(leaf(K::qualifier_regex, "a\\.b"));
+  EXPECT_TRUE(qualifier.filter->has_range());
+  EXPECT_FALSE(qualifier.filter->in_one_family());
+  EXPECT_FALSE(qualifier.filter->has_column_gate());
+  EXPECT_EQ(qualifier.filter->range_start(), "a.b");
+  EXPECT_TRUE(qualifier.filter->in_range_end("a.b"));
+  EXPECT_FALSE(qualifier.filter->in_range_end(std::string("a.b\0", 4)));
+
+  const FilterPlan prefix = plan(leaf(K::qualifier_regex, "user-.*"));
+  EXPECT_EQ(prefix.filter->column_gate().size(), 1u);
+  EXPECT_EQ(prefix.filter->range_start(), "user-");
+  EXPECT_TRUE(prefix.filter->in_range_end("user-\xfe"));
+  EXPECT_FALSE(prefix.filter->in_range_end("user/"));
+
+  EXPECT_FALSE(plan(leaf(K::qualifier_regex, ".*x")).filter->has_range());
+  EXPECT_FALSE(plan(leaf(K::family_regex, "f|g")).filter->has_range());
+  EXPECT_TRUE(plan(chain({leaf(K::family_regex, "f"), columns("g", "a", "b")})).nothing);
+  EXPECT_TRUE(
+      plan(chain({leaf(K::qualifier_regex, "a"), leaf(K::qualifier_regex, "b.*")})).nothing);
+  // \d and \pN are classes, \x41 an A.
+  EXPECT_TRUE(plan(leaf(K::qualifier_regex, "a\\d")).filter->has_column_gate());
+  EXPECT_EQ(plan(leaf(K::qualifier_regex, "\\x41")).filter->range_start(), "A");
+}
+
+TEST(FilterPlan, AFamilyAndAQualifierAsLiteralsAreANewestRead) {
+  const FilterPlan literal = plan(chain({leaf(K::family_regex, "f"), leaf(K::qualifier_regex, "q"),
+                                         leaf(K::cells_per_column, {}, 1)}));
+  ASSERT_TRUE(literal.filter->newest());
+  const NamedColumns column = {{"f", "q"}};
+  EXPECT_EQ(literal.filter->newest()->columns, column);
+  EXPECT_EQ(literal.filter->newest()->versions, 1u);
+  const auto is_one = [](FilterSpec spec) { return plan(std::move(spec)).filter->newest(); };
+  EXPECT_FALSE(is_one(chain({leaf(K::family_regex, "f"), leaf(K::qualifier_regex, "q.")})));
+  EXPECT_FALSE(is_one(chain({leaf(K::family_regex, "f"), leaf(K::cells_per_column, {}, 1)})));
+  EXPECT_FALSE(is_one(chain({leaf(K::qualifier_regex, "q"), columns("f", "q", "r")})));
+}
+
 TEST(FilterPlan, TheTailBeginsWithTheFirstBranch) {
   const FilterSpec both = filter_tree(K::interleave, {leaf(K::pass), leaf(K::strip_value)});
   const FilterPlan cut =
       plan(chain({leaf(K::family_regex, "f"), both, leaf(K::cells_per_column, {}, 1)}));
   EXPECT_EQ(cut.versions, 0u);
-  EXPECT_TRUE(cut.filter->has_column_gate());
+  EXPECT_TRUE(cut.filter->in_one_family());
   EXPECT_EQ(cut.filter->tail().size(), 5u);
   EXPECT_FALSE(cut.filter->needs_row());
   const FilterSpec pass = leaf(K::pass);

@@ -77,5 +77,39 @@ TEST(FilterScan, AnyTreeAnswersWhatTheModelAnswers) {
   }
 }
 
+// Entries that a read of a row of 10,000 columns in two families examines.
+uint64_t entries_for(TabletBed& bed, const FilterSpec& filter, size_t cells) {
+  auto plan = engine::plan_filter(filter);
+  EXPECT_TRUE(plan);
+  ReadSpec spec;
+  spec.rows = RowSet::everything();
+  plan->narrow(spec);
+  const auto cursor = bed.open(spec);
+  CollectingSink sink;
+  EXPECT_EQ(scan_all(*cursor, sink, 100'000, [] {}).size(), cells);
+  return cursor->entries_read();
+}
+
+TEST(FilterScan, WhatAFilterSaysLiterallyIsSought) {
+  Random random(1);
+  TabletBed bed(random);
+  std::vector<OwnedMutation> ops;
+  for (const char* family : {"f", "g"}) {
+    for (int i = 0; i < 5'000; ++i) {
+      ops.push_back({Mutation::Kind::set_cell, family, fmt::format("q{:04}", i), "v", 5});
+    }
+  }
+  bed.mutate("row", ops);
+  bed.flush();
+  using K = FilterKind;
+  const auto leaf = [](K kind, std::string text) { return filter_of(filter_leaf(kind, text)); };
+  const FilterSpec family = leaf(K::family_regex, "g");
+  const FilterSpec qualifier = leaf(K::qualifier_regex, "q4000");
+  EXPECT_LT(entries_for(bed, qualifier, 2), 100u);
+  EXPECT_LT(entries_for(bed, filter_tree(K::chain, {family, qualifier}), 1), 100u);
+  EXPECT_LT(entries_for(bed, leaf(K::qualifier_regex, "q400.*"), 20), 150u);
+  EXPECT_LT(entries_for(bed, family, 5'000), 5'100u);
+}
+
 }  // namespace
 }  // namespace cellar::support

@@ -2,7 +2,7 @@
 // job retries in a loop.
 #include <gtest/gtest.h>
 
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 #include "io/sim/tracing_fs.h"
 #include "tests/engine/gc/reclaim_bed.h"
 

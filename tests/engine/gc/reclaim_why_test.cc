@@ -5,7 +5,7 @@
 #include "engine/node/reclaim_report.h"
 #include "engine/read/scan.h"
 #include "engine/shard/shard_engine.h"
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 #include "io/sim/faulty_fs.h"
 #include "io/sim/tracing_fs.h"
 #include "tests/engine/gc/reclaim_bed.h"

@@ -121,5 +121,53 @@ TEST(MergingIterator, WalksAsTheMapOfAllSourcesWhateverBlocks) {
   EXPECT_GT(advanced, 100u);
 }
 
+TEST(MergingIterator, SomeSourcesAreMovedAheadAndTheOthersStay) {
+  size_t moved = 0;
+  for (const uint64_t seed : test_seeds(400)) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const size_t sources = 1 + random.below(6);
+    std::vector<EntryMap> contents(sources);
+    for (size_t s = 0; s < sources; ++s) {
+      for (uint64_t i = 0, n = random.below(40); i < n; ++i) {
+        contents[s][key_of(random.below(100))] = fmt::format("source {}", s);
+      }
+    }
+    MergingIterator merge;
+    for (const EntryMap& content : contents) {
+      merge.add(std::make_unique<VectorIterator>(EntryVector(content.begin(), content.end()),
+                                                 seed % 2 == 0 ? &random : nullptr));
+    }
+    InstantLoader loader;
+    Step step = loader.finish(merge, merge.seek(key_of(random.below(60))));
+    for (uint64_t n = random.below(20); n > 0 && step == Step::ready; --n) {
+      step = loader.finish(merge, merge.next());
+    }
+    if (step != Step::ready) continue;
+    const std::string at(merge.key());
+    const std::string target = key_of(random.below(110));
+    const uint64_t marked = random.below(uint64_t{1} << sources);
+    const auto which = [marked](size_t source) { return (marked >> source & 1) != 0; };
+    EntryMap wanted;
+    bool any = false;
+    for (size_t s = sources; s-- > 0;) {
+      const auto place = contents[s].lower_bound(at);
+      const bool moves = which(s) && place != contents[s].end() && place->first < target;
+      any |= moves;
+      const auto first = moves ? contents[s].lower_bound(target) : place;
+      for (auto it = first; it != contents[s].end(); ++it) wanted[it->first] = it->second;
+    }
+    ASSERT_EQ(merge.any_before(target, which), any);
+    moved += any;
+    EntryMap found;
+    for (step = loader.finish(merge, merge.advance_some_to(target, which)); step == Step::ready;
+         step = loader.finish(merge, merge.next())) {
+      found.emplace(merge.key(), merge.value());
+    }
+    ASSERT_EQ(found, wanted);
+  }
+  EXPECT_GT(moved, 50u);
+}
+
 }  // namespace
 }  // namespace cellar::engine

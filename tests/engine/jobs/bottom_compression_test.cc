@@ -6,7 +6,7 @@
 #include "engine/backup/backup.h"
 #include "engine/jobs/output_format.h"
 #include "engine/sstable/table_meta.h"
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

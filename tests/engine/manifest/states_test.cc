@@ -254,6 +254,29 @@ TEST(TableItem, HasItsRowsInFrontOfTheFacts) {
   }
 }
 
+TEST(TableItem, HasTheTimeOfItsVerificationAfterTheFacts) {
+  TableItem item = example_item();
+  const std::string without = encode_table_item(item);
+  item.verified_us = 0x0102030405060708;
+  const std::string encoded = encode_table_item(item);
+  EXPECT_EQ(encoded.substr(0, without.size()), without);
+  EXPECT_EQ(hex(Bytes(encoded).substr(without.size())), "64 08 08 07 06 05 04 03 02 01");
+  const auto decoded = decode_table_item(encoded);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->verified_us, item.verified_us);
+  EXPECT_EQ(decoded->meta, item.meta);
+  EXPECT_EQ(decode_table_item(without)->verified_us, 0);
+  // A time that cannot be one counts as none, and does not make the table unreadable.
+  for (const std::string& content :
+       {std::string(), std::string(7, '\x01'), std::string(8, '\xff')}) {
+    std::string other = without + '\x64';
+    other += static_cast<char>(content.size());
+    const auto read = decode_table_item(other + content);
+    ASSERT_TRUE(read) << content.size();
+    EXPECT_EQ(read->verified_us, 0) << content.size();
+  }
+}
+
 TEST(TableItem, DamagedOrOfAnotherFormatIsRefused) {
   TableItem item = example_item();
   item.rows = {"g", "m"};

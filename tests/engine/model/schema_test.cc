@@ -284,10 +284,10 @@ TEST(RetentionRule, IsDescribedInWords) {
   const auto age = RetentionRule::max_age_us(172'800'000'000);
   const auto newest = RetentionRule::max_versions(3);
   EXPECT_EQ(describe_rule({}), "keep everything");
-  EXPECT_EQ(describe_rule(RetentionRule::union_of({age, newest})), "max_age 2d or max_versions 3");
+  EXPECT_EQ(describe_rule(RetentionRule::union_of({age, newest})), "maxage=2d or maxversions=3");
   EXPECT_EQ(describe_rule(RetentionRule::intersection_of(
                 {newest, RetentionRule::union_of({age, RetentionRule::max_age_us(1'500'000)})})),
-            "max_versions 3 and (max_age 2d or max_age 1500ms)");
+            "maxversions=3 and (maxage=2d or maxage=1500ms)");
 }
 
 TEST(Schema, TruncatedOrUnknownBytesAreDataLoss) {

@@ -12,7 +12,7 @@ using engine::AuditEntry;
 using engine::AuditTrail;
 using Story = std::vector<std::string>;
 
-// Newest first: "alter_family t.f: max_versions 3 -> max_versions 1; undo_window_us 5 -> 6".
+// Newest first: "alter_family t.f: maxversions=3 -> maxversions=1; undo_window_us 5 -> 6".
 Story story(const engine::AuditPage& page) {
   static constexpr std::string_view kNames[] = {
       "",           "create_table", "drop_table",  "restore_table", "alter_table",
@@ -68,11 +68,11 @@ TEST(Audit, TellsEveryChangeOfASchemaWithItsAuthorAndOutlivesRestarts) {
       fmt::format("drop_table t; restorable_until_us  -> {}",
                   node.audit_log().entries[1].at_us + 1000),
       "drop_family t.g: keep everything",
-      "undo_rule t.f: max_versions 1 -> max_versions 3",
+      "undo_rule t.f: maxversions=1 -> maxversions=3",
       "add_family t.g -> keep everything",
-      "alter_family t.f: max_versions 3 -> max_versions 1; timestamps time -> sequence",
+      "alter_family t.f: maxversions=3 -> maxversions=1; timestamps time -> sequence",
       "alter_table t; durability sync -> periodic",
-      "add_family t.f -> max_versions 3; undo_window_us  -> 1000",
+      "add_family t.f -> maxversions=3; undo_window_us  -> 1000",
       "create_table t; granularity  -> millis"};
   for (int life = 0; life < 3; ++life) {
     const engine::AuditPage page = node.audit_log();

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/store/blob_files.h"
+#include "engine/store/blob/blob_files.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

@@ -5,7 +5,7 @@
 
 #include "engine/node.h"
 #include "engine/read/scan.h"
-#include "engine/store/local_stores.h"
+#include "engine/store/local/local_stores.h"
 #include "io/loop/shard_pool.h"
 #include "io/sim/mem_disk.h"
 #include "io/sim/mem_fs.h"

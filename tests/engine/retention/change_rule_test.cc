@@ -49,18 +49,18 @@ class ChangeRule : public testing::Test {
 TEST_F(ChangeRule, ATightenedRuleIsTakenBackByOneThatLoosensIt) {
   begin(versions(3));
   ASSERT_TRUE(change(versions(1)));
-  EXPECT_EQ(story(), "max_versions 3 until 10 (open), max_versions 1");
+  EXPECT_EQ(story(), "maxversions=3 until 10 (open), maxversions=1");
   ASSERT_TRUE(change(versions(4)));
-  EXPECT_EQ(story(), "max_versions 3 until 20, max_versions 4");
+  EXPECT_EQ(story(), "maxversions=3 until 20, maxversions=4");
 }
 
 TEST_F(ChangeRule, WhatIsTakenBackMayLeaveATighteningOfItsOwn) {
   begin(versions(5));
   ASSERT_TRUE(change(versions(1)));
   ASSERT_TRUE(change(versions(2)));
-  EXPECT_EQ(story(), "max_versions 5 until 20 (open), max_versions 2");
+  EXPECT_EQ(story(), "maxversions=5 until 20 (open), maxversions=2");
   ASSERT_TRUE(change(versions(5)));
-  EXPECT_EQ(story(), "max_versions 5");
+  EXPECT_EQ(story(), "maxversions=5");
 }
 
 TEST_F(ChangeRule, AfterTheWindowNothingComesBack) {
@@ -69,11 +69,11 @@ TEST_F(ChangeRule, AfterTheWindowNothingComesBack) {
   now_us_ += 990;  // and ten more by the change: the last microsecond of the window
   FamilySchema at_the_bound = family_;
   ASSERT_TRUE(change(versions(5)));
-  EXPECT_EQ(story(), "max_versions 5");
+  EXPECT_EQ(story(), "maxversions=5");
   family_ = at_the_bound;
   now_us_ -= 9;
   ASSERT_TRUE(change(versions(5)));
-  EXPECT_EQ(story(), "max_versions 5 until 10, max_versions 1 until 1011, max_versions 5");
+  EXPECT_EQ(story(), "maxversions=5 until 10, maxversions=1 until 1011, maxversions=5");
 }
 
 TEST_F(ChangeRule, TheSameRuleInOtherWordsChangesNoHistory) {
@@ -93,7 +93,7 @@ TEST_F(ChangeRule, ANinthUndoWindowIsRefusedOrClosesTheOldest) {
   ASSERT_TRUE(change(versions(11), true));
   EXPECT_EQ(family_.history.front().undo_until_us, 0);
   ASSERT_TRUE(change(versions(20)));
-  EXPECT_EQ(story(), "max_versions 20 until 10, max_versions 19 until 110, max_versions 20");
+  EXPECT_EQ(story(), "maxversions=20 until 10, maxversions=19 until 110, maxversions=20");
 }
 
 TEST_F(ChangeRule, ASixtyFifthPastRuleIsRefused) {
@@ -113,13 +113,13 @@ TEST_F(ChangeRule, AnUndoTakesTheNewestOpenChangeBackAndNoOther) {
   ASSERT_TRUE(change(versions(3)));
   ASSERT_TRUE(change(RetentionRule::max_age_us(5000)));
   ASSERT_TRUE(undo());
-  EXPECT_EQ(story(), "max_versions 5 until 10 (open), max_versions 3");
+  EXPECT_EQ(story(), "maxversions=5 until 10 (open), maxversions=3");
   ASSERT_TRUE(undo());
-  EXPECT_EQ(story(), "max_versions 5");
+  EXPECT_EQ(story(), "maxversions=5");
   const auto refused = undo();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::failed_precondition);
-  EXPECT_EQ(story(), "max_versions 5");
+  EXPECT_EQ(story(), "maxversions=5");
 }
 
 TEST_F(ChangeRule, AnUndoLeavesChangesMadeLaterThatCannotBeUndone) {
@@ -127,9 +127,9 @@ TEST_F(ChangeRule, AnUndoLeavesChangesMadeLaterThatCannotBeUndone) {
   ASSERT_TRUE(change(RetentionRule::max_age_us(5000)));
   family_.undo_window_us = 0;
   ASSERT_TRUE(change(versions(2)));
-  EXPECT_EQ(story(), "max_versions 5 until 10 (open), max_age 5ms until 20, max_versions 2");
+  EXPECT_EQ(story(), "maxversions=5 until 10 (open), maxage=5ms until 20, maxversions=2");
   ASSERT_TRUE(undo());
-  EXPECT_EQ(story(), "max_versions 5 until 20, max_versions 2");
+  EXPECT_EQ(story(), "maxversions=5 until 20, maxversions=2");
 }
 
 TEST_F(ChangeRule, AnUndoIsRefusedFromTheFirstMicrosecondBehindItsWindow) {
@@ -139,7 +139,7 @@ TEST_F(ChangeRule, AnUndoIsRefusedFromTheFirstMicrosecondBehindItsWindow) {
   EXPECT_EQ(undo().error().code, Errc::failed_precondition);
   now_us_ -= 1;
   ASSERT_TRUE(undo());
-  EXPECT_EQ(story(), "max_versions 5");
+  EXPECT_EQ(story(), "maxversions=5");
 }
 
 TEST_F(ChangeRule, OnlyRulesThatNothingNeedsAreForgotten) {
@@ -149,10 +149,10 @@ TEST_F(ChangeRule, OnlyRulesThatNothingNeedsAreForgotten) {
   ASSERT_TRUE(change(RetentionRule{}));
   ASSERT_TRUE(change(versions(1)));
   EXPECT_EQ(story(),
-            "max_versions 1 until 10, max_versions 2 until 30, keep everything until 40 (open), "
-            "max_versions 1");
+            "maxversions=1 until 10, maxversions=2 until 30, keep everything until 40 (open), "
+            "maxversions=1");
   forget_rules(family_, CommitStamp{35'000}, now_us_);
-  EXPECT_EQ(story(), "keep everything until 40 (open), max_versions 1");
+  EXPECT_EQ(story(), "keep everything until 40 (open), maxversions=1");
   forget_rules(family_, kMaxStamp, now_us_);
   EXPECT_EQ(family_.history.size(), 1u);
   forget_rules(family_, kMaxStamp, now_us_ + 5000);

@@ -77,7 +77,7 @@ TEST_F(Guards, WhatIsOlderThanTheAgeWouldBeBornDead) {
   EXPECT_EQ(check(kNow - kDay), "OK");
   EXPECT_EQ(check(kNow - kDay - 1), "OUT_OF_RANGE");
   EXPECT_NE(message_.find(std::to_string(kNow - kDay - 1)), std::string::npos) << message_;
-  EXPECT_NE(message_.find("max_age 1d"), std::string::npos) << message_;
+  EXPECT_NE(message_.find("maxage=1d"), std::string::npos) << message_;
   EXPECT_NE(message_.find(std::to_string(kNow)), std::string::npos) << message_;
   EXPECT_EQ(check(kMaxTimestampUs), "OK");
   EXPECT_EQ(check(kServerStamped), "OK");

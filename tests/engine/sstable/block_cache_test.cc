@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "io/base/random.h"
 #include "tests/support/seeds.h"
 
@@ -75,7 +77,7 @@ TEST(BlockCache, APinnedBlockOutlivesItsEvictionAndTheCache) {
   BlockRef pinned = block_of(1, 1000, 'p');
   {
     BlockCache cache(10'000);
-    cache.insert(pinned);
+    pinned = cache.insert(pinned);
     for (uint64_t i = 10; i < 100; ++i) cache.insert(block_of(i));
     EXPECT_FALSE(get(cache, 1));
     EXPECT_EQ(pinned->contents(), std::string(1000, 'p'));
@@ -104,6 +106,129 @@ TEST(BlockCache, ChargesMakeRoomAndLeaveBlocksAnEighth) {
   EXPECT_GT(cache.bytes(), 8'000u);
   cache.release(1'060'000);
   EXPECT_EQ(cache.charged_bytes(), 0u);
+}
+
+// A block that does not compress.
+BlockRef noise_of(uint64_t offset, size_t size) {
+  char* into = nullptr;
+  BlockRef block = make_block({BlobId{1}, offset}, size, into);
+  Random random(offset);
+  for (size_t i = 0; i < size; ++i) into[i] = static_cast<char>(random.next());
+  return block;
+}
+
+// Fills it, and mixes blocks of all ages in memory.
+void fill_and_mix(BlockCache& cache, Random& random, size_t size) {
+  for (size_t i = 0; i < 4 * cache.budget_bytes() / size; ++i) {
+    const uint64_t offset = random.below(2 * cache.budget_bytes() / size);
+    if (!get(cache, offset)) cache.insert(noise_of(offset, size));
+  }
+}
+
+// Otherwise the memory could be used for nothing else.
+TEST(BlockCache, ALowerBudgetGivesMemoryBack) {
+  constexpr size_t kBudget = 32u << 20;
+  Random random(1);
+  BlockCache cache(kBudget);
+  fill_and_mix(cache, random, 4000);
+  EXPECT_LE(cache.held_bytes(), kBudget);
+  for (size_t budget = kBudget; budget > kBudget / 4; budget -= 256 * 1024) {
+    cache.set_budget(budget);
+    ASSERT_LE(cache.held_bytes(), budget);
+  }
+  EXPECT_GT(cache.bytes(), kBudget / 4 * 9 / 10);
+}
+
+// Blocks of changing sizes, and a budget that comes and goes.
+TEST(BlockCache, GapsBetweenBlocksAreClosed) {
+  constexpr size_t kBudget = 16u << 20;
+  constexpr size_t kOffsets = 40'000;
+  Random random(1);
+  BlockCache cache(kBudget);
+  for (size_t round = 0; round < 12; ++round) {
+    const size_t size = 700 + round % 6 * 900;
+    for (size_t i = 0; i < kOffsets; ++i) {
+      const uint64_t offset = random.below(kOffsets);
+      if (!get(cache, offset)) cache.insert(noise_of(offset, size + random.below(200)));
+    }
+    if (round % 4 == 3) cache.set_budget(round % 8 == 3 ? kBudget / 2 : kBudget);
+    // A large change is finished by the next calls.
+    for (uint64_t i = 0; i < 10; ++i) cache.insert(noise_of(kOffsets + 10 * round + i, 1000));
+    ASSERT_LE(cache.held_bytes(), cache.budget_bytes()) << round;
+    if (round % 8 != 7) ASSERT_GT(cache.bytes(), cache.budget_bytes() * 85 / 100) << round;
+  }
+}
+
+TEST(BlockCache, ABlockThatMovesIsFoundBySlotAndByKeyAndOneThatIsPinnedStays) {
+  constexpr size_t kBlocks = 2000;
+  BlockCache cache(16u << 20);
+  std::vector<BlockSlot> slots(kBlocks);
+  std::vector<BlockRef> pinned;
+  for (uint64_t offset = 0; offset < kBlocks; ++offset) {
+    const BlockRef block =
+        cache.insert(block_of(offset, 4000, static_cast<char>('a' + offset % 26)));
+    // The others leave sooner.
+    if (offset % 4 == 0) ASSERT_EQ(cache.find(block->key(), slots[offset]).get(), block.get());
+    if (offset % 200 == 0) pinned.push_back(block);
+  }
+  std::vector<const Block*> before;
+  for (const BlockSlot& slot : slots) before.push_back(slot.peek().get());
+  // Larger blocks displace some, so that the rest moves.
+  for (uint64_t offset = kBlocks; offset < 3 * kBlocks; ++offset)
+    cache.insert(block_of(offset, 6000 + offset % 2000));
+  size_t moved = 0;
+  for (uint64_t offset = 0; offset < kBlocks; offset += 4) {
+    const BlockRef block = cache.find(slots[offset]);
+    ASSERT_EQ(static_cast<bool>(block), cache.contains({BlobId{1}, offset}));
+    if (!block) continue;
+    ASSERT_EQ(block->contents(), std::string(4000, static_cast<char>('a' + offset % 26)));
+    ASSERT_EQ(get(cache, offset).get(), block.get());
+    if (block.get() != before[offset]) ++moved;
+  }
+  EXPECT_GT(moved, 0u);
+  for (const BlockRef& block : pinned) {
+    const uint64_t offset = block->key().offset;
+    EXPECT_EQ(block->contents(), std::string(4000, static_cast<char>('a' + offset % 26)));
+    if (block->is_cached()) EXPECT_EQ(block.get(), before[offset]);
+  }
+}
+
+TEST(BlockCache, ALowerBudgetLeavesADebtThatIsPaidInSteps) {
+  constexpr size_t kBudget = 32u << 20;
+  constexpr size_t kBlockBytes = 4000;
+  Random random(1);
+  BlockCache cache(kBudget);
+  cache.set_debt_bound(8u << 20);
+  fill_and_mix(cache, random, kBlockBytes);
+  const size_t most = BlockCache::kStepBytes / kBlockBytes;
+  uint64_t evicted = cache.stats().evicted;
+  const auto expect_a_step = [&](const char* what) {
+    EXPECT_LE(cache.stats().evicted - evicted, most) << what;
+    EXPECT_GT(cache.stats().evicted, evicted) << what;
+    evicted = cache.stats().evicted;
+  };
+  cache.set_budget(kBudget - (6u << 20));
+  expect_a_step("a lower budget");
+  EXPECT_GT(cache.debt_bytes(), 5u << 20);
+  cache.charge(1u << 20);
+  expect_a_step("a charge");
+  cache.insert(noise_of(1'000'000, kBlockBytes));
+  expect_a_step("a block");
+  cache.pay();
+  expect_a_step("a payment");
+  cache.set_budget(kBudget / 2);
+  EXPECT_LE(cache.debt_bytes(), cache.debt_bound()) << "whatever it costs";
+  int payments = 0;
+  for (; cache.debt_bytes() > 0; ++payments) cache.pay();
+  EXPECT_GT(payments, 50);
+  EXPECT_GT(cache.bytes(), (kBudget / 2 - (1u << 20)) * 9 / 10);
+}
+
+TEST(BlockCache, WhatIsWrittenToDiskMayDependOnTheNominalBudget) {
+  BlockCache cache(100'000);
+  cache.set_budget(300'000);
+  EXPECT_EQ(cache.nominal_bytes(), 100'000u);
+  EXPECT_EQ(cache.budget_bytes(), 300'000u);
 }
 
 TEST(BlockCache, TheFirstOfTwoEqualBlocksStays) {

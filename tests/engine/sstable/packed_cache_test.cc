@@ -201,10 +201,10 @@ TEST(PackedCache, WhatZstandardPackedIsNotKeptAsItCame) {
   stored.raw_bytes = 100;
   for (const BlockType type : {BlockType::raw, BlockType::zstd, BlockType::zstd_dictionary}) {
     stored.type = type;
-    EXPECT_EQ(PackedBlock::keep(key_of(1), stored), nullptr);
+    EXPECT_FALSE(PackedBlock::keeps(stored));
   }
   stored.type = BlockType::lz4;
-  EXPECT_NE(PackedBlock::keep(key_of(1), stored), nullptr);
+  EXPECT_TRUE(PackedBlock::keeps(stored));
 }
 
 TEST(PackedCache, LargeBlocksAreNotPacked) {

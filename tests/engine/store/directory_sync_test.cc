@@ -1,4 +1,4 @@
-#include "engine/store/directory_sync.h"
+#include "engine/store/blob/directory_sync.h"
 
 #include "tests/engine/store/store_rig.h"
 

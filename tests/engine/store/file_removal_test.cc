@@ -1,5 +1,5 @@
 // Large files are removed in steps with rests between them, and are removed under all failures.
-#include "engine/store/file_removal.h"
+#include "engine/store/file/file_removal.h"
 
 #include "tests/engine/store/store_rig.h"
 

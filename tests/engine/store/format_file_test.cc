@@ -1,6 +1,6 @@
 // The format of a data directory: a new directory gets the present one. Any other number, a damaged
 // file and a missing file beside data are refused, and the directory is left untouched.
-#include "engine/store/format_file.h"
+#include "engine/store/local/format_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "engine/store/local_blob_store.h"
+#include "engine/store/blob/local_blob_store.h"
 
 #include <cstdio>
 
-#include "engine/store/local_blob_writer.h"
+#include "engine/store/blob/local_blob_writer.h"
 #include "io/loop/waiter.h"
 #include "io/sim/tracing_fs.h"
 #include "tests/engine/store/store_rig.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/store/local_log_store.h"
+#include "engine/store/log/local_log_store.h"
 #include "tests/engine/store/store_rig.h"
 
 namespace cellar::engine {

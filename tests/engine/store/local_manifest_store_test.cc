@@ -1,4 +1,4 @@
-#include "engine/store/local_manifest_store.h"
+#include "engine/store/manifest/local_manifest_store.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 // acknowledged at level sync survive, the entries found are a prefix, and nothing is damaged.
 #include <deque>
 
-#include "engine/store/local_log_store.h"
+#include "engine/store/log/local_log_store.h"
 #include "tests/engine/store/store_rig.h"
 #include "tests/support/seeds.h"
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <map>
 
-#include "engine/store/local_log_store.h"
+#include "engine/store/log/local_log_store.h"
 #include "io/base/coding.h"
 #include "io/base/crc32c.h"
 #include "tests/engine/store/store_rig.h"

@@ -2,7 +2,7 @@
 // of the files.
 #include <deque>
 
-#include "engine/store/local_log_store.h"
+#include "engine/store/log/local_log_store.h"
 #include "tests/engine/store/local_log_bed.h"
 
 namespace cellar::engine {

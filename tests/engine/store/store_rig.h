@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store/local_stores.h"
+#include "engine/store/local/local_stores.h"
 #include "io/base/log.h"
 #include "io/loop/runtime.h"
 #include "io/sim/faulty_fs.h"

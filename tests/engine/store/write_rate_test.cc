@@ -1,5 +1,5 @@
 // WriteRate: the throughput of a disk, measured from its writes.
-#include "engine/store/write_rate.h"
+#include "engine/store/blob/write_rate.h"
 
 #include <gtest/gtest.h>
 

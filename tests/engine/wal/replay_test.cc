@@ -1,7 +1,7 @@
 // What a start recovers from the logs: of each tablet the commits of its epoch inside its spans.
 #include "engine/wal/replay.h"
 
-#include "engine/store/local_log_store.h"
+#include "engine/store/log/local_log_store.h"
 #include "tests/engine/store/store_rig.h"
 
 namespace cellar::engine {

@@ -223,7 +223,7 @@ class LongRow : public Conditional {
  protected:
   static TestNodeOptions options() {
     TestNodeOptions o;
-    o.engine.memory_bytes = 4u << 20;
+    o.engine.memory_bytes = 2u << 20;
     o.engine.table_bytes = 16u << 20;
     o.min_latency_us = o.max_latency_us = 10'000;
     return o;

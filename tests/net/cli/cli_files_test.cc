@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "net/cli/transfer/checkpoint.h"
@@ -253,6 +254,17 @@ TEST_F(CliFiles, AnImportGoesOnFromItsCheckpointAndOnlyWithItsOwnFile) {
   EXPECT_NE(good({"lookup", "gone_on", "row00001"}).find("00:00:00.005Z"), std::string::npos)
       << "the timestamp of the earlier run";
   EXPECT_FALSE(std::filesystem::exists(checkpoint));
+
+  // A digit that has changed would skip lines without a word.
+  ASSERT_TRUE(write_checkpoint(checkpoint, identity, {{10, 1}, {}, 5000}));
+  std::stringstream text;
+  text << std::ifstream(checkpoint).rdbuf();
+  std::string flipped = text.str();
+  flipped.replace(flipped.find("\"offset\":10"), 11, "\"offset\":11");
+  std::ofstream(checkpoint) << flipped;
+  const Outcome damaged = cellar({"import", "gone_on", path, "--resume"});
+  EXPECT_EQ(damaged.code, kFailed);
+  EXPECT_NE(damaged.err.find("its checksum is wrong"), std::string::npos) << damaged.err;
 
   ASSERT_TRUE(write_checkpoint(checkpoint, identity, {{10, 1}, {}, 5000}));
   write_file("gone_on.jsonl", lines);

@@ -63,6 +63,48 @@ TEST(Gatekeeper, APageOfAnotherSiteMakesTheNodeDoNothing) {
   }
 }
 
+TEST(Gatekeeper, ConsolesOfNamedNodesMayAskAndNoOthers) {
+  LoopbackAuthorizer authorizer;
+  const Gatekeeper keeper("", "http://127.0.0.1:7431 http://127.0.0.1:7441");
+  const auto told = [&](const HttpRequest& request, std::string_view name) -> std::string {
+    HttpResponse response;
+    keeper.share(request, response);
+    for (const auto& [header, value] : response.headers) {
+      if (header == name) return value;
+    }
+    return "";
+  };
+  for (const auto& [origin, peer] : {std::pair{"http://127.0.0.1:7441", true},
+                                     {"http://127.0.0.1:7442", false},
+                                     {"http://127.0.0.1:744", false},
+                                     {"https://127.0.0.1:7441", false},
+                                     {"null", false}}) {
+    HttpRequest request = from("127.0.0.1:5");
+    request.origin = origin;
+    request.fetch_site = "same-site";
+    const auto refused = keeper.refuse(request, kCells, authorizer);
+    EXPECT_EQ(refused ? refused->status : 200, peer ? 200 : 403) << origin;
+    EXPECT_EQ(told(request, "Access-Control-Allow-Origin"), peer ? origin : "") << origin;
+    EXPECT_EQ(told(request, "Vary"), "Origin") << origin;
+    request.method = Method::options;
+    EXPECT_EQ(keeper.preflight(request).has_value(), peer) << origin;
+    request.host = "rebound.example";
+    EXPECT_FALSE(keeper.preflight(request)) << origin;
+    EXPECT_TRUE(keeper.refuse(request, kCells, authorizer)) << origin;
+  }
+  HttpRequest request = from("127.0.0.1:5");
+  request.origin = "http://127.0.0.1:7441";
+  EXPECT_FALSE(keeper.preflight(request)) << "a GET is no question";
+  // Another site may not hide behind a missing Origin.
+  request.origin.clear();
+  request.fetch_site = "same-site";
+  EXPECT_TRUE(keeper.refuse(request, kCells, authorizer));
+  request.origin = "http://127.0.0.1:7441";
+  HttpResponse response;
+  Gatekeeper("").share(request, response);
+  EXPECT_TRUE(response.headers.empty());
+}
+
 std::string token_of(std::string_view name) {
   std::string token = "cellar-" + security::to_hex(security::sha256(name));
   return token;
@@ -126,6 +168,19 @@ std::map<std::string_view, Alike> alike() {
       {"/api/v1/table", like(Op::DescribeTable, TableIn::query_name)},
       {"/api/v1/tablets", like(Op::ListTablets, TableIn::query_table)},
       {"/api/v1/reclaim", like(OperateOp::Reclaim, TableIn::query_table)},
+      {"/api/v1/heat", like(Op::ListTablets)},
+      {"/api/v1/backups", like(OperateOp::Backup)},
+      {"/api/v1/backups/take", administer(OperateOp::Backup)},
+      {"/api/v1/tables/dropped", like(Op::ListTables)},
+      {"/api/v1/tables/create", like(Op::CreateTable, TableIn::body)},
+      {"/api/v1/tables/drop", like(Op::DropTable, TableIn::body)},
+      {"/api/v1/tables/restore", like(Op::RestoreTable, TableIn::body)},
+      {"/api/v1/tables/reclaim",
+       {static_cast<uint16_t>(Op::AlterTable), TableIn::body, Need{{Role::retention}}}},
+      {"/api/v1/families/add",
+       {static_cast<uint16_t>(Op::AlterTable), TableIn::body, Need{{Role::schema}}}},
+      {"/api/v1/families/drop",
+       {static_cast<uint16_t>(Op::AlterTable), TableIn::body, Need{{Role::schema}}}},
       {"/api/v1/audit", like(Op::AuditLog, TableIn::query_table)},
       {"/api/v1/cells", like(Op::ReadRows, TableIn::query_table)},
       {"/api/v1/retention/history", like(Op::RuleHistory, TableIn::query_table)},

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/node.h"
-#include "engine/store/local_stores.h"
+#include "engine/store/local/local_stores.h"
 #include "io/loop/shard.h"
 #include "io/sim/faulty_fs.h"
 #include "io/sim/mem_fs.h"
@@ -26,7 +26,7 @@ class ServerBed {
 
   explicit ServerBed(uint32_t shards = 2, ServerOptions options = ServerOptions(),
                      uint64_t seed = 1, int64_t disk_latency_us = 100, std::string host = "node");
-  ~ServerBed();
+  virtual ~ServerBed();
 
   SimWorld& world() { return world_; }
   SimFabric& fabric() { return fabric_; }
@@ -34,6 +34,7 @@ class ServerBed {
   ShardServer& shard(uint32_t i) { return *parts_[i].server; }
   engine::Node& node() { return *node_; }
   Loop& loop(uint32_t i) { return *parts_[i].loop; }
+  uint32_t shards() const { return static_cast<uint32_t>(parts_.size()); }
   size_t blobs_on_disk();
   const std::string& host() const { return host_; }
   FileSystem& fs(uint32_t i) { return *parts_[i].fs; }

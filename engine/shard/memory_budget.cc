@@ -1,0 +1,92 @@
+#include "engine/shard/memory_budget.h"
+
+#include <algorithm>
+
+#include "io/base/check.h"
+
+namespace cellar::engine {
+namespace {
+
+size_t less(size_t a, size_t b) { return a - std::min(a, b); }
+
+// What is not set aside.
+size_t lent_bytes_of(size_t share_bytes, size_t shards, size_t rows) {
+  const size_t clients = share_bytes / MemoryBudget::kClientShare * 3;
+  const size_t allocator = share_bytes / MemoryBudget::kOverheadShare;
+  const size_t overhead = allocator + std::min(allocator, MemoryBudget::kProgramBytes / shards);
+  const size_t headroom = share_bytes / MemoryBudget::kHeadroomShare;
+  return less(share_bytes, clients + overhead + rows + headroom);
+}
+
+}  // namespace
+
+MemoryBudget::MemoryBudget(size_t node_bytes, size_t shards, MemtableBudget& memtables,
+                           BlockCache& cache, const TokenMemory& tokens,
+                           const RangeTokenRoom& range_tokens, const RowCache& rows)
+    : share_bytes_(node_bytes / shards),
+      lent_bytes_(lent_bytes_of(share_bytes_, shards, rows.most_bytes())),
+      memtables_(memtables),
+      cache_(cache),
+      tokens_(tokens),
+      range_tokens_(range_tokens),
+      rows_(rows) {
+  CHECK(memtables.gauge.watcher == nullptr, "a second budget for the same memtables");
+  memtables.gauge.watcher = this;
+  cache.set_debt_bound(headroom_bytes());
+  memtables_changed();
+}
+
+MemoryBudget::~MemoryBudget() { memtables_.gauge.watcher = nullptr; }
+
+size_t MemoryBudget::token_bytes() const {
+  return tokens_.tokens() * kTokenBytes + range_tokens_.bytes();
+}
+
+size_t MemoryBudget::cache_bytes() const {
+  const size_t others = memtables_.gauge.held_bytes() + token_bytes();
+  return std::max(share_bytes_ / kCacheShare, less(lent_bytes_, others));
+}
+
+// At most as much as the memtables have grown.
+void MemoryBudget::free_released() {
+  MemtableGauge& gauge = memtables_.gauge;
+  while (!gauge.release.empty() && gauge.held_bytes() > memtables_.hard_bytes) gauge.release.step();
+}
+
+// A commit adds tokens too. They are counted with the next block of its memtable.
+void MemoryBudget::memtables_changed() {
+  free_released();
+  cache_.set_budget(cache_bytes());
+  if (cache_.debt_bytes() > 0) memtables_.gauge.release.wake();
+  DCHECK(holds(), "memtables {}, released {}, tokens {}, blocks {}, charged {}, lent {}",
+         memtables_.gauge.all_bytes(), memtables_.gauge.release.bytes(), token_bytes(),
+         cache_.bytes(), cache_.charged_bytes(), lent_bytes_);
+}
+
+bool MemoryBudget::holds() const {
+  const MemtableGauge& gauge = memtables_.gauge;
+  const size_t least = cache_.room(share_bytes_ / kCacheShare);
+  const size_t others = gauge.held_bytes() + token_bytes() + cache_.charged_bytes();
+  const size_t blocks = std::max(least, less(lent_bytes_, others));
+  return cache_.bytes() <= blocks + headroom_bytes() &&
+         (gauge.release.empty() || gauge.held_bytes() <= memtables_.hard_bytes);
+}
+
+MemoryFigures MemoryBudget::figures() const {
+  const MemtableGauge& gauge = memtables_.gauge;
+  MemoryFigures figures{.share_bytes = share_bytes_,
+                        .lent_bytes = lent_bytes_,
+                        .memtable_bytes = gauge.bytes,
+                        .pinned_bytes = gauge.pinned_bytes,
+                        .released_bytes = gauge.release.bytes(),
+                        .cache_bytes = cache_.held_bytes(),
+                        .metadata_bytes = cache_.charged_bytes(),
+                        .token_bytes = token_bytes(),
+                        .row_bytes = rows_.figures().bytes};
+  const size_t held =
+      gauge.held_bytes() + figures.cache_bytes + figures.metadata_bytes + figures.token_bytes;
+  figures.free_bytes = less(lent_bytes_, held);
+  return figures;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,86 @@
+// MemoryBudget: the memory of one shard: who holds what, and what the block cache may have of it.
+//
+// A shard's share is its part of EngineOptions::memory_bytes. Parts of it are set aside:
+//
+//   clients    requests and answers of the server (net/server/limits/node_memory.h)
+//   overhead   the program, what waits for the log's disk, tables being written, and what the
+//              allocator loses
+//   rows       results of point reads (read/row_cache.h)
+//   headroom   debts of the cache, see below
+//
+// The rest is lent: memtables and tokens take what they need within bounds of their own, and the
+// block cache has what they leave. So a shard that only reads uses nearly all for its cache. Writes
+// take it back: each time a memtable gets a block of memory (at most 256 KiB, or one large cell),
+// the cache gives up as much in the same call. Its blocks are clean, so no write waits for a flush.
+//
+// Invariants, after each change:
+//
+//   1. Memtables, released blocks that are not freed yet, tokens, blocks of the cache, and what is
+//      charged to it (indexes and filters of open tables), take together at most lent_bytes() and
+//      the headroom. The exception is the cache's least part: kCacheShare of the share, charges
+//      included, of which blocks keep BlockCache::kLeastBlockShare. It never shrinks below that.
+//   2. A flushed memtable counts as long as a cursor holds it, and until its memory is freed.
+//   3. Memtables and released blocks together take no more than the bound of memtables, unless
+//      nothing is left to free: a memtable that grows beyond has released blocks freed.
+//   4. The work of one change is bounded (BlockCache::kStepBytes, and the size of the change). The
+//      rest is a debt, at most headroom_bytes(); the loop that frees memory pays it when there is
+//      time, and so does each further change.
+//
+// Formats of tables depend on BlockCache::nominal_bytes(), never on the budget of the moment.
+// Owned by one shard; registers itself as the watcher of the gauge.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/read/row_cache.h"
+#include "engine/shard_figures.h"
+#include "engine/sstable/block_cache.h"
+#include "engine/tablet/memtable_budget.h"
+#include "engine/write/range_tokens.h"
+#include "engine/write/token_memory.h"
+
+namespace cellar::engine {
+
+class MemoryBudget final : private MemtableGaugeWatcher {
+ public:
+  // Of the share; one in this many.
+  static constexpr size_t kMemtableShare = 2;
+  static constexpr size_t kCacheShare = 4;
+  static constexpr size_t kOverheadShare = 16;
+  static constexpr size_t kHeadroomShare = 32;
+  // Three in so many are for clients.
+  static constexpr size_t kClientShare = 16;
+  // Of the program, in a node, but at most a kOverheadShare-th of its memory.
+  static constexpr size_t kProgramBytes = 16u << 20;
+
+  // All must outlive it. `shards`: in the node.
+  MemoryBudget(size_t node_bytes, size_t shards, MemtableBudget& memtables, BlockCache& cache,
+               const TokenMemory& tokens, const RangeTokenRoom& range_tokens, const RowCache& rows);
+  ~MemoryBudget();
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+  size_t share_bytes() const { return share_bytes_; }
+  size_t lent_bytes() const { return lent_bytes_; }
+  size_t headroom_bytes() const { return share_bytes_ / kHeadroomShare; }
+  // What the cache may have at present, charges included.
+  size_t cache_bytes() const;
+  MemoryFigures figures() const;
+  // The invariants 1 and 3.
+  bool holds() const;
+
+ private:
+  void memtables_changed() override;
+  size_t token_bytes() const;
+  void free_released();
+
+  const size_t share_bytes_;
+  const size_t lent_bytes_;
+  MemtableBudget& memtables_;
+  BlockCache& cache_;
+  const TokenMemory& tokens_;
+  const RangeTokenRoom& range_tokens_;
+  const RowCache& rows_;
+};
+
+}  // namespace cellar::engine

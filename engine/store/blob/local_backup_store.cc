@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "engine/store/backup_store.h"
+#include "engine/store/blob/local_blob_store.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr std::string_view kDirectory = "backups";
+constexpr std::string_view kSuffix = ".backup";
+constexpr std::string_view kSourcePath = "SOURCE";
+constexpr size_t kMaxNameBytes = 64;
+
+class LocalBackupStore final : public BackupStore {
+ public:
+  explicit LocalBackupStore(FileSystem& fs) : fs_(fs), blobs_(fs) {}
+
+  Async<Result<void>> claim(std::string source) override {
+    auto owner = co_await read_file(fs_, std::string(kSourcePath));
+    if (owner) {
+      if (*owner == source + "\n") co_return Result<void>();
+      co_return fail(Errc::failed_precondition,
+                     "{} says that the backups here are of another data directory; take a "
+                     "directory of its own for each node",
+                     kSourcePath);
+    }
+    if (owner.error().code != Errc::not_found) co_return std::unexpected(owner.error());
+    CO_TRY_VOID(co_await fs_.create_dir(std::string(kDirectory)));
+    co_return co_await replace_file(fs_, std::string(kSourcePath), source + "\n");
+  }
+
+  Async<Result<std::vector<std::string>>> names() override {
+    std::vector<std::string> names;
+    auto entries = co_await fs_.list(std::string(kDirectory));
+    if (!entries && entries.error().code == Errc::not_found) co_return names;
+    if (!entries) co_return std::unexpected(std::move(entries).error());
+    for (const DirEntry& entry : *entries) {
+      if (entry.is_dir || !entry.name.ends_with(kSuffix)) continue;
+      names.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
+    }
+    co_return names;
+  }
+
+  Async<Result<std::string>> read(std::string name) override {
+    CO_TRY_VOID(check_backup_name(name));
+    auto content = co_await read_file(fs_, backup_path(name));
+    if (!content && content.error().code == Errc::not_found) {
+      co_return fail(Errc::not_found, "there is no backup '{}' ({})", name, backup_path(name));
+    }
+    co_return content;
+  }
+
+  Async<Result<void>> write(std::string name, std::string content) override {
+    CO_TRY_VOID(co_await fs_.create_dir(std::string(kDirectory)));
+    co_return co_await replace_file(fs_, backup_path(name), std::move(content));
+  }
+
+  Async<Result<void>> remove(std::string name) override {
+    CO_TRY_VOID(co_await fs_.remove(backup_path(name)));
+    co_return co_await fs_.sync_dir(std::string(kDirectory));
+  }
+
+  BlobStore& blobs() override { return blobs_; }
+
+ private:
+  FileSystem& fs_;
+  LocalBlobStore blobs_;
+};
+
+}  // namespace
+
+std::string backup_path(std::string_view name) {
+  return fmt::format("{}/{}{}", kDirectory, name, kSuffix);
+}
+
+Result<void> check_backup_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  };
+  if (!name.empty() && name.size() <= kMaxNameBytes && name.front() != '.' &&
+      std::all_of(name.begin(), name.end(), allowed)) {
+    return {};
+  }
+  return fail(Errc::invalid_argument,
+              "'{}' is no name of a backup: 1 to {} letters, digits, '.', '-' and '_', not "
+              "beginning with '.'",
+              escape_bytes(name), kMaxNameBytes);
+}
+
+std::unique_ptr<BackupStore> make_local_backup_store(FileSystem& fs) {
+  return std::make_unique<LocalBackupStore>(fs);
+}
+
+}  // namespace cellar::engine
