@@ -107,7 +107,7 @@ struct EngineStats {
   uint64_t memtable_bytes = 0;
   // part of the memtable bytes: flushed, but still held by readers
   uint64_t pinned_memtable_bytes = 0;
-  uint64_t cache_bytes = 0;
+  uint64_t cache_bytes = 0;     // blocks, with the gaps between them
   uint64_t metadata_bytes = 0;  // indexes and filters held in memory
   uint64_t tokens = 0;          // held in memory
   uint64_t commits = 0;
@@ -166,6 +166,11 @@ class Engine {
   virtual FlowFigures flow_figures() const = 0;
   // The last ended merges, oldest first (tablet/merge_history.h).
   virtual std::vector<MergeRecord> merge_history() const = 0;
+
+  // Takes this much of the shard's memory from the block cache, instead of what was withheld
+  // before: memory that the process has and the engine cannot see (shard/memory_budget.h).
+  // Returns what it withholds, which may be less.
+  virtual size_t withhold_memory(size_t bytes) = 0;
 };
 
 }  // namespace cellar::engine

@@ -38,8 +38,9 @@ struct MemoryFigures {
   uint64_t cache_bytes = 0;     // blocks, with the gaps between them
   uint64_t metadata_bytes = 0;  // indexes and filters of open tables, contexts to unpack blocks
   uint64_t token_bytes = 0;
-  uint64_t free_bytes = 0;  // what is left
-  uint64_t row_bytes = 0;   // results of point reads; not of what is lent
+  uint64_t withheld_bytes = 0;  // Engine::withhold_memory
+  uint64_t free_bytes = 0;      // what is left
+  uint64_t row_bytes = 0;       // results of point reads; not of what is lent
 };
 
 struct ShardFigures {

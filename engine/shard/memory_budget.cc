@@ -43,8 +43,14 @@ size_t MemoryBudget::token_bytes() const {
 }
 
 size_t MemoryBudget::cache_bytes() const {
-  const size_t others = memtables_.gauge.held_bytes() + token_bytes();
+  const size_t others = memtables_.gauge.held_bytes() + token_bytes() + withheld_bytes_;
   return std::max(share_bytes_ / kCacheShare, less(lent_bytes_, others));
+}
+
+size_t MemoryBudget::withhold(size_t bytes) {
+  withheld_bytes_ = std::min(bytes, less(lent_bytes_, share_bytes_ / kCacheShare));
+  memtables_changed();
+  return withheld_bytes_;
 }
 
 // At most as much as the memtables have grown.
@@ -66,7 +72,8 @@ void MemoryBudget::memtables_changed() {
 bool MemoryBudget::holds() const {
   const MemtableGauge& gauge = memtables_.gauge;
   const size_t least = cache_.room(share_bytes_ / kCacheShare);
-  const size_t others = gauge.held_bytes() + token_bytes() + cache_.charged_bytes();
+  const size_t others =
+      gauge.held_bytes() + token_bytes() + cache_.charged_bytes() + withheld_bytes_;
   const size_t blocks = std::max(least, less(lent_bytes_, others));
   return cache_.bytes() <= blocks + headroom_bytes() &&
          (gauge.release.empty() || gauge.held_bytes() <= memtables_.hard_bytes);
@@ -82,9 +89,10 @@ MemoryFigures MemoryBudget::figures() const {
                         .cache_bytes = cache_.held_bytes(),
                         .metadata_bytes = cache_.charged_bytes(),
                         .token_bytes = token_bytes(),
+                        .withheld_bytes = withheld_bytes_,
                         .row_bytes = rows_.figures().bytes};
-  const size_t held =
-      gauge.held_bytes() + figures.cache_bytes + figures.metadata_bytes + figures.token_bytes;
+  const size_t held = gauge.held_bytes() + figures.cache_bytes + figures.metadata_bytes +
+                      figures.token_bytes + withheld_bytes_;
   figures.free_bytes = less(lent_bytes_, held);
   return figures;
 }

@@ -22,7 +22,10 @@
 //   2. A flushed memtable counts as long as a cursor holds it, and until its memory is freed.
 //   3. Memtables and released blocks together take no more than the bound of memtables, unless
 //      nothing is left to free: a memtable that grows beyond has released blocks freed.
-//   4. The work of one change is bounded (BlockCache::kStepBytes, and the size of the change). The
+//   4. What is withheld is taken from the cache too, but not from its least part. The owner of the process
+//      withholds what the resident size exceeds the node's memory by: freed memory that the
+//      allocator keeps, for example.
+//   5. The work of one change is bounded (BlockCache::kStepBytes, and the size of the change). The
 //      rest is a debt, at most headroom_bytes(); the loop that frees memory pays it when there is
 //      time, and so does each further change.
 //
@@ -65,8 +68,11 @@ class MemoryBudget final : private MemtableGaugeWatcher {
   size_t headroom_bytes() const { return share_bytes_ / kHeadroomShare; }
   // What the cache may have at present, charges included.
   size_t cache_bytes() const;
+  // Instead of what was withheld before. Returns what is withheld: at most what the cache's least
+  // part leaves.
+  size_t withhold(size_t bytes);
   MemoryFigures figures() const;
-  // The invariants 1 and 3.
+  // The invariants 1, 3 and 4.
   bool holds() const;
 
  private:
@@ -76,6 +82,7 @@ class MemoryBudget final : private MemtableGaugeWatcher {
 
   const size_t share_bytes_;
   const size_t lent_bytes_;
+  size_t withheld_bytes_ = 0;
   MemtableBudget& memtables_;
   BlockCache& cache_;
   const TokenMemory& tokens_;

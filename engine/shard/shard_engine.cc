@@ -202,7 +202,7 @@ EngineStats ShardEngine::stats() const {
   }
   stats.memtable_bytes = context_.memory.gauge.all_bytes();
   stats.pinned_memtable_bytes = context_.memory.gauge.pinned_bytes;
-  stats.cache_bytes = cache_.bytes();
+  stats.cache_bytes = cache_.held_bytes();
   stats.commits = context_.counters.commits;
   stats.flushes = context_.counters.flushes;
   stats.reclaim_turns = context_.counters.reclaim_turns;

@@ -67,6 +67,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   ShardFigures shard_figures() const override;
   FlowFigures flow_figures() const override;
   std::vector<MergeRecord> merge_history() const override { return context_.merges.kept(); }
+  size_t withhold_memory(size_t bytes) override { return budget_.withhold(bytes); }
   const ShardContext& context() const { return context_; }
   const TabletTableOfShard& tablets() const { return tablets_; }
 

@@ -5,20 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <system_error>
+
+#include "io/loop/process_memory.h"
 
 namespace cellar {
 namespace {
 
 int64_t us_of(const timeval& t) { return t.tv_sec * int64_t{1'000'000} + t.tv_usec; }
-
-uint64_t resident_bytes() {
-  std::ifstream in("/proc/self/statm");
-  uint64_t pages = 0;
-  uint64_t resident = 0;
-  if (!(in >> pages >> resident)) return 0;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
 
 uint64_t open_descriptors() {
   namespace fs = std::filesystem;
@@ -41,7 +35,7 @@ ProcessFigures read_process_figures() {
   figures.system_us = us_of(usage.ru_stime);
   figures.voluntary_switches = static_cast<uint64_t>(usage.ru_nvcsw);
   figures.involuntary_switches = static_cast<uint64_t>(usage.ru_nivcsw);
-  figures.resident_bytes = resident_bytes();
+  figures.resident_bytes = process_memory().resident_bytes();
   figures.peak_resident_bytes =
       std::max(static_cast<uint64_t>(usage.ru_maxrss) * 1024, figures.resident_bytes);
   figures.open_descriptors = open_descriptors();

@@ -61,6 +61,7 @@ json::value shard_value(size_t number, const ShardReading& shard) {
           {"released_bytes", shard.figures.memory.released_bytes},
           {"token_bytes", shard.figures.memory.token_bytes},
           {"free_bytes", shard.figures.memory.free_bytes},
+          {"withheld_bytes", shard.figures.memory.withheld_bytes},
           {"row_bytes", shard.figures.memory.row_bytes},
           {"row_hits", shard.figures.row_hits},
           {"row_misses", shard.figures.row_misses},

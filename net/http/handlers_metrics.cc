@@ -213,6 +213,7 @@ void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) 
     all.metadata_bytes += one.metadata_bytes;
     all.token_bytes += one.token_bytes;
     all.free_bytes += one.free_bytes;
+    all.withheld_bytes += one.withheld_bytes;
     all.row_bytes += one.row_bytes;
     log += shard.engine.log_pending_bytes;
   }
@@ -223,6 +224,7 @@ void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) 
   out.sample("kind=\"metadata\"", all.metadata_bytes);
   out.sample("kind=\"tokens\"", all.token_bytes);
   out.sample("kind=\"free\"", all.free_bytes);
+  out.sample("kind=\"withheld\"", all.withheld_bytes);
   out.sample("kind=\"rows\"", all.row_bytes);
   out.sample("kind=\"log\"", log);
   out.sample("kind=\"answers\"", reading.answers_bytes);

@@ -77,10 +77,8 @@ constexpr Metric kMetrics[] = {
     // ---- memory
     {"cellar_memory_bytes", Type::gauge, "kind",
      "memtables, memory of flushed memtables that is not freed yet, block cache, metadata of "
-     "tables "
-     "on disk, tokens, what is free for any of these, results of point reads, what waits for the "
-     "log's disk, answers, "
-     "requests"},
+     "tables on disk, tokens, what is free for any of these, what is withheld from the cache, "
+     "results of point reads, what waits for the log's disk, answers, requests"},
     {"cellar_memory_limit_bytes", Type::gauge, "", "memory.total"},
     {"cellar_tokens", Type::gauge, "shard", "idempotency tokens remembered"},
     // ---- cache and device

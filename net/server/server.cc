@@ -264,6 +264,7 @@ Result<void> Server::stop() {
     end_sessions();
     pool_.run_on_all([this](Shard& shard) -> Async<void> {
       state(shard).beat.reset();
+      state(shard).resident.reset();
       co_return;
     });
     pool_.run_on(ShardId{0}, [this, &closed](Shard&) -> Async<void> {
@@ -289,6 +290,7 @@ void Server::end() {
     if (state(shard).listener) state(shard).listener->close();
     state(shard).listener.reset();
     state(shard).beat.reset();
+    state(shard).resident.reset();
     state(shard).server.reset();
     co_return;
   });
@@ -333,6 +335,7 @@ Result<void> Server::open_listeners() {
   check_memory();
   start_backups();
   start_disk_watch();
+  start_resident_watch();
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     ShardServer& server = *state(shard).server;
     server.meter().slow().listen(
@@ -417,6 +420,17 @@ void Server::start_disk_watch() {
   });
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     state(shard).server->set_disk(&disk_watch_->room());
+    co_return;
+  });
+}
+
+void Server::start_resident_watch() {
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    state(shard).resident = std::make_unique<ResidentWatch>(
+        shard.timers(), process_memory(), options_.engine.memory_bytes, options_.shards,
+        [&engine = state(shard).server->engine()](size_t bytes) {
+          return engine.withhold_memory(bytes);
+        });
     co_return;
   });
 }

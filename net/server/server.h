@@ -25,6 +25,7 @@
 #include "net/server/control/io_watch.h"
 #include "net/server/control/readiness.h"
 #include "net/server/control/reload.h"
+#include "net/server/control/resident_watch.h"
 #include "net/server/disk_watch.h"
 #include "net/server/policy/security_files.h"
 #include "net/server/requests/backup_jobs.h"
@@ -94,6 +95,7 @@ class Server {
     std::unique_ptr<IoWatch> io;         // logs a disk that does not respond
     std::unique_ptr<ShardServer> server;
     std::unique_ptr<ShardBeat> beat;
+    std::unique_ptr<ResidentWatch> resident;
     Readiness* clock_of = nullptr;  // receives the lag of trusted time; shard 0 only
     std::unique_ptr<Listener> listener;
     Result<void> outcome;
@@ -118,6 +120,7 @@ class Server {
   void start_beats();
   static Conditions look_at(ShardState& shard, int64_t now_us);
   void start_disk_watch();
+  void start_resident_watch();
   Async<void> open_agent(Shard& shard);
   void start_balancer();
   void stop_balancer();

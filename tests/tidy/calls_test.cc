@@ -35,7 +35,7 @@ const std::vector<Rule>& rules() {
        {"io/disk/", "net/cli/", "net/sandbox/", "net/server/config/config",
         "net/server/policy/security_files", "net/client/connections/dialler",
         "engine/inspect/main.cc", "io/base/clock.cc", "io/loop/machine_memory.cc",
-        "io/loop/process_figures.cc"}},
+        "io/loop/process_figures.cc", "io/loop/process_memory.cc"}},
       {"liburing", R"(liburing\.h|io_uring_)", {"io", "engine", "net"}, {"io/disk/"}},
       {"sockets and Asio timers",
        R"(ip::tcp|basic_stream_socket|basic_socket_acceptor|basic_waitable_timer|steady_timer|system_timer|posix::stream_descriptor|::socket\s*\(|::accept4?\s*\()",

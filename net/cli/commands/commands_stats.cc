@@ -34,7 +34,8 @@ Stats sum_of(const std::vector<Stats>& all) {
                              &Stats::free_bytes,
                              &Stats::row_cache_bytes,
                              &Stats::row_hits,
-                             &Stats::row_misses}) {
+                             &Stats::row_misses,
+                             &Stats::withheld_bytes}) {
       sum.*field += one.*field;
     }
     sum.connections += one.connections;
@@ -119,12 +120,13 @@ std::string stats_json(const Stats& was, const Stats& is, int64_t us) {
       "\"table_bytes\":{},\"flushes\":{},\"compactions\":{},\"requests\":{},"
       "\"requests_handed_over\":{},\"read_only\":{},\"cache_packed_bytes\":{},\"zstd_bytes\":{},"
       "\"released_bytes\":{},\"token_bytes\":{},\"free_bytes\":{},"
-      "\"row_cache_bytes\":{},\"row_hits\":{},\"row_misses\":{}",
+      "\"row_cache_bytes\":{},\"row_hits\":{},\"row_misses\":{},"
+      "\"withheld_bytes\":{}",
       rate(was.requests, is.requests, us), rate(was.commits, is.commits, us), is.connections,
       is.tablets, is.memtable_bytes, is.cache_bytes, is.metadata_bytes, is.log_bytes,
       is.table_bytes, is.flushes, is.compactions, is.requests, is.requests_handed_over,
       is.read_only, is.cache_packed_bytes, is.zstd_bytes, is.released_bytes, is.token_bytes,
-      is.free_bytes, is.row_cache_bytes, is.row_hits, is.row_misses);
+      is.free_bytes, is.row_cache_bytes, is.row_hits, is.row_misses, is.withheld_bytes);
 }
 
 std::string with_reclaim(std::string json, const client::ReclaimFigures* reclaim) {

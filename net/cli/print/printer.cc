@@ -365,6 +365,7 @@ constexpr ShardLine kShardLines[] = {
     {"metadata", &Stats::metadata_bytes, true},
     {"tokens", &Stats::token_bytes, true},
     {"free memory", &Stats::free_bytes, true},
+    {"withheld memory", &Stats::withheld_bytes, true},
     {"row cache", &Stats::row_cache_bytes, true},
     {"point reads from it", &Stats::row_hits, false},
     {"point reads past it", &Stats::row_misses, false},

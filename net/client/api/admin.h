@@ -287,7 +287,7 @@ struct ShardStats {
   // Also 0 if an older node does not report it.
   uint64_t cache_packed_bytes = 0, zstd_bytes = 0;
   uint64_t released_bytes = 0, token_bytes = 0, free_bytes = 0;
-  uint64_t row_cache_bytes = 0, row_hits = 0, row_misses = 0;
+  uint64_t row_cache_bytes = 0, row_hits = 0, row_misses = 0, withheld_bytes = 0;
 };
 
 struct ServerInfo {

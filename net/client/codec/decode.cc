@@ -309,6 +309,7 @@ Result<ServerInfo> decode_info(const Answer& answer) {
     info.stats[i].row_cache_bytes = from.row_cache_bytes();
     info.stats[i].row_hits = from.row_hits();
     info.stats[i].row_misses = from.row_misses();
+    info.stats[i].withheld_bytes = from.withheld_bytes();
   }
   if (const fb::ServerLimits* limits = reply->limits()) {
     info.memory_bytes = limits->memory_bytes();

@@ -93,10 +93,10 @@ Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Se
   Storage storage;
   for (const Served& one : all) {
     const engine::MemoryFigures& memory = one.figures.memory;
-    storage.push_back(
-        fb::CreateShardStorage(builder, one.figures.cache_packed_bytes, one.figures.zstd_bytes,
-                               memory.released_bytes, memory.token_bytes, memory.free_bytes,
-                               memory.row_bytes, one.figures.row_hits, one.figures.row_misses));
+    storage.push_back(fb::CreateShardStorage(
+        builder, one.figures.cache_packed_bytes, one.figures.zstd_bytes, memory.released_bytes,
+        memory.token_bytes, memory.free_bytes, memory.row_bytes, one.figures.row_hits,
+        one.figures.row_misses, memory.withheld_bytes));
   }
   return storage;
 }

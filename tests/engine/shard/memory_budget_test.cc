@@ -95,6 +95,20 @@ TEST_F(Budget, WhatAMemtableTakesTheCacheGivesInTheSameCall) {
   EXPECT_EQ(cache_.budget_bytes(), budget_.lent_bytes());
 }
 
+TEST_F(Budget, WhatIsWithheldTheCacheDoesNotHave) {
+  fill_cache();
+  const size_t lent = budget_.lent_bytes();
+  EXPECT_EQ(budget_.withhold(4 * kMiB), 4 * kMiB);
+  EXPECT_EQ(budget_.cache_bytes(), lent - 4 * kMiB);
+  EXPECT_LE(cache_.held_bytes(), lent - 4 * kMiB + budget_.headroom_bytes());
+  EXPECT_EQ(budget_.figures().withheld_bytes, 4 * kMiB);
+  const size_t most = budget_.withhold(kNodeBytes);
+  EXPECT_EQ(most, lent - kNominalBytes);
+  EXPECT_EQ(budget_.cache_bytes(), kNominalBytes) << "its least part";
+  EXPECT_EQ(budget_.withhold(0), 0u);
+  EXPECT_EQ(cache_.budget_bytes(), lent);
+}
+
 TEST_F(Budget, AFlushedMemtableCountsWhileACursorHoldsItAndUntilItIsFreed) {
   Ref<TabletMemtable> memtable = memtable_of(16 * kMiB);
   const size_t bytes = memtable->counted;
@@ -245,17 +259,21 @@ TEST_F(Play, TheInvariantsHoldAfterEachStep) {
   for (const uint64_t seed : test_seeds(10)) {
     SCOPED_TRACE(seed);
     Random random(seed);
+    Random withheld(seed + 1);
     size_t most_cache = 0;
     size_t most_memtables = 0;
     for (int i = 0; i < 3000; ++i) {
       step(random);
+      if (withheld.below(10) == 0)
+        budget_.withhold(withheld.below(2) == 0 ? withheld.below(kNodeBytes / 4) : 0);
       const MemoryFigures now = budget_.figures();
       ASSERT_TRUE(budget_.holds()) << i;
       const size_t memtables = now.memtable_bytes + now.pinned_bytes + now.released_bytes;
       ASSERT_TRUE(now.released_bytes == 0 || memtables <= kMemtableBytes) << i;
       if (now.cache_bytes > kNominalBytes + budget_.headroom_bytes()) {
-        ASSERT_LE(memtables + now.cache_bytes + now.metadata_bytes + now.token_bytes,
-                  now.lent_bytes + budget_.headroom_bytes())
+        ASSERT_LE(
+            memtables + now.cache_bytes + now.metadata_bytes + now.token_bytes + now.withheld_bytes,
+            now.lent_bytes + budget_.headroom_bytes())
             << i;
       }
       most_cache = std::max<size_t>(most_cache, now.cache_bytes + now.metadata_bytes);

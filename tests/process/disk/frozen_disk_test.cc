@@ -1,5 +1,5 @@
 // A disk that stops answering: a real file system that is frozen. The test is skipped where one
-// cannot be made (no root, no loop devices); tests/net/server/io_watch_test.cc and
+// cannot be made (no root, no loop devices); tests/net/control/io_watch_test.cc and
 // tests/io/disk/io_age_test.cc cover the parts everywhere.
 #include <chrono>
 #include <cstdlib>
