@@ -9,6 +9,7 @@ ResidentWatch::ResidentWatch(Timers& timers, ProcessMemory& memory, uint64_t tot
                              uint32_t shards, Withhold withhold)
     : memory_(memory),
       total_bytes_(total_bytes),
+      target_bytes_(total_bytes / 16 * kTargetSixteenths),
       shards_(shards),
       withhold_(std::move(withhold)),
       timer_(
@@ -25,23 +26,23 @@ int64_t ResidentWatch::look() {
   uint64_t resident = memory_.resident_bytes();
   if (resident == 0) return kFarUs;
   const uint64_t growth = std::min(total_bytes_ / kGrowthShare, kMostGrowthBytes);
-  if (resident > total_bytes_ && resident >= collected_bytes_ + growth) {
+  if (resident > target_bytes_ && resident >= collected_bytes_ + growth) {
     memory_.collect();
     resident = memory_.resident_bytes();
     collected_bytes_ = resident;
   }
   collected_bytes_ = std::min(collected_bytes_, resident);
   change(resident);
-  if (resident > total_bytes_) return kOverUs;
-  return resident > total_bytes_ / 8 * kNearEighths ? kNearUs : kFarUs;
+  if (resident > target_bytes_) return kOverUs;
+  return resident > total_bytes_ / 16 * kNearSixteenths ? kNearUs : kFarUs;
 }
 
 void ResidentWatch::change(uint64_t resident) {
   size_t wanted = withheld_bytes_;
-  if (resident > total_bytes_) {
-    wanted += std::min(resident - total_bytes_, total_bytes_ / kStepShare) / shards_;
+  if (resident > target_bytes_) {
+    wanted += std::min(resident - target_bytes_, total_bytes_ / kStepShare) / shards_;
   } else {
-    wanted -= std::min(wanted, (total_bytes_ - resident) / shards_ / kReturnShare);
+    wanted -= std::min(wanted, (target_bytes_ - resident) / shards_ / kReturnShare);
   }
   if (wanted != withheld_bytes_) withheld_bytes_ = withhold_(wanted);
 }

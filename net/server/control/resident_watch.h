@@ -2,7 +2,8 @@
 //
 // The engine's budget (engine/shard/memory_budget.h) counts what the engine holds. The process has
 // more: freed memory that the allocator keeps, buffers of merges. The watch compares the resident
-// size with memory.total. Above it,
+// size with a target, kTargetSixteenths of memory.total. The rest is for what comes between two
+// looks. Above the target,
 //
 //   1. the allocator returns what it keeps, if the resident size has grown since it last did;
 //   2. the shard withholds its part of the rest from the block cache, at most a step at a look.
@@ -10,10 +11,10 @@
 // Below it, the shard lends it again, a kReturnShare-th of the room at a look, so that the cache
 // does not swing.
 //
-//   memory.total 128 MiB, 2 shards:
-//   resident 128   withheld 0
-//   resident 150   collect() leaves 140; withheld 2, 4, 5 MiB of each shard
-//   resident 120   withheld 4.8, 4.6, ...
+//   memory.total 128 MiB, 2 shards; the target is 120 MiB:
+//   resident 120   withheld 0
+//   resident 145   collect() leaves 130; withheld 2, 4, 5 MiB of each shard
+//   resident 110   withheld 4.7, 4.4, ...
 #pragma once
 
 #include <cstddef>
@@ -27,11 +28,12 @@ namespace cellar::server {
 
 class ResidentWatch {
  public:
-  // Intervals of looks: above memory.total, above kNearEighths eighths of it, and below.
-  static constexpr int64_t kOverUs = 10'000;
-  static constexpr int64_t kNearUs = 50'000;
-  static constexpr int64_t kFarUs = 250'000;
-  static constexpr uint64_t kNearEighths = 7;
+  static constexpr uint64_t kTargetSixteenths = 15;
+  // Intervals of looks: above the target, above kNearSixteenths of memory.total, and below.
+  static constexpr int64_t kOverUs = 5'000;
+  static constexpr int64_t kNearUs = 10'000;
+  static constexpr int64_t kFarUs = 100'000;
+  static constexpr uint64_t kNearSixteenths = 8;
   // The growth after which the allocator collects again: a share of memory.total, but at most so
   // much, because a collection holds the loop.
   static constexpr uint64_t kGrowthShare = 64;
@@ -58,6 +60,7 @@ class ResidentWatch {
 
   ProcessMemory& memory_;
   const uint64_t total_bytes_;
+  const uint64_t target_bytes_;
   const uint32_t shards_;
   const Withhold withhold_;
   size_t withheld_bytes_ = 0;

@@ -1,5 +1,5 @@
-// The resident size of a node whose allocator keeps freed memory: it comes down to memory.total,
-// at what the block cache can give, and the cache gets it back.
+// The resident size of a node whose allocator keeps freed memory: it comes down to the
+// target, at what the block cache can give, and the cache gets it back.
 #include "net/server/control/resident_watch.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 constexpr uint64_t kTotal = 128 * kMiB;
+constexpr uint64_t kTarget = kTotal / 16 * ResidentWatch::kTargetSixteenths;
 constexpr uint64_t kLeastCache = 16 * kMiB;  // of a shard
 
 // A process with shards whose caches take what they may.
@@ -40,9 +41,9 @@ class FakeProcess final : public ProcessMemory {
 
   std::vector<size_t> withheld;
   uint64_t lent = 80 * kMiB;
-  uint64_t held = 40 * kMiB;  // what the cache cannot change
-  uint64_t kept = 0;          // freed, and kept by the allocator,
-  uint64_t stuck = 0;         // of it, what a collection does not find
+  uint64_t held = kTarget - lent;  // what the cache cannot change
+  uint64_t kept = 0;               // freed, and kept by the allocator,
+  uint64_t stuck = 0;              // of it, what a collection does not find
   int collections = 0;
   bool known = true;
 };
@@ -65,7 +66,7 @@ class ResidentWatchTest : public testing::Test {
   std::vector<std::unique_ptr<ResidentWatch>> watches;
 };
 
-TEST_F(ResidentWatchTest, BelowTheTotalNothingIsDone) {
+TEST_F(ResidentWatchTest, UpToTheTargetNothingIsDone) {
   start(2);
   run_ms(10'000);
   EXPECT_EQ(process->collections, 0);
@@ -101,7 +102,7 @@ TEST_F(ResidentWatchTest, WhatACollectionDoesNotFindTheCacheGives) {
   EXPECT_GE(process->all_withheld(), 1u);
   EXPECT_LE(process->all_withheld(), kTotal / ResidentWatch::kStepShare) << "a step";
   run_ms(500);
-  EXPECT_NEAR(static_cast<double>(process->resident_bytes()), kTotal, kMiB);
+  EXPECT_NEAR(static_cast<double>(process->resident_bytes()), kTarget, kMiB);
   EXPECT_EQ(watches[0]->withheld_bytes(), process->withheld[0]);
   EXPECT_NEAR(static_cast<double>(process->withheld[0]), static_cast<double>(process->withheld[1]),
               8.0 * kMiB);
