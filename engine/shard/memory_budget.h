@@ -22,8 +22,8 @@
 //   2. A flushed memtable counts as long as a cursor holds it, and until its memory is freed.
 //   3. Memtables and released blocks together take no more than the bound of memtables, unless
 //      nothing is left to free: a memtable that grows beyond has released blocks freed.
-//   4. What is withheld is taken from the cache too, but not from its least part. The owner of the process
-//      withholds what the resident size exceeds the node's memory by: freed memory that the
+//   4. What is withheld is taken from the cache too, but not from its least part. The owner of the
+//      process withholds what the resident size exceeds the node's memory by: freed memory that the
 //      allocator keeps, for example.
 //   5. The work of one change is bounded (BlockCache::kStepBytes, and the size of the change). The
 //      rest is a debt, at most headroom_bytes(); the loop that frees memory pays it when there is
