@@ -81,6 +81,7 @@ function figures(shards, history, tables, node) {
   const total = (name) => tables.tables.reduce((all, table) => all + table.figures[name], 0);
   const perSecond = (kind) => last ? [rate(last[kind].per_second), h("small", {}, " /s")] : h("span", { class: "soft" }, "–");
   const taken = ["memtable_bytes", "released_bytes", "cache_bytes", "metadata_bytes", "token_bytes"].reduce((all, name) => all + sum(name), 0);
+  const withheld = sum("withheld_bytes");
   const items = [
     ["Reads", perSecond("reads")],
     ["Writes", perSecond("writes")],
@@ -88,7 +89,7 @@ function figures(shards, history, tables, node) {
     ["Live data", bytes(total("live_bytes"))],
     ["Dead on disk", bytes(total("dead_bytes"))],
     ["Overdue", bytes(total("overdue_bytes"))],
-    ["Memory taken", [bytes(taken), h("small", {}, ` of ${bytes(node.memory_bytes)}, ${bytes(sum("free_bytes"))} free for data`)]],
+    ["Memory taken", [bytes(taken), h("small", {}, ` of ${bytes(node.memory_bytes)}, ${bytes(sum("free_bytes"))} free for data${withheld > 0 ? `, ${bytes(withheld)} withheld` : ""}`)]],
     ["Log", bytes(sum("log_bytes"))],
   ];
   return h("dl", { class: "sheet figures" }, items.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
