@@ -89,7 +89,7 @@ function figures(shards, history, tables, node) {
     ["Live data", bytes(total("live_bytes"))],
     ["Dead on disk", bytes(total("dead_bytes"))],
     ["Overdue", bytes(total("overdue_bytes"))],
-    ["Memory taken", [bytes(taken), h("small", {}, ` of ${bytes(node.memory_bytes)}, ${bytes(sum("free_bytes"))} free for data${withheld > 0 ? `, ${bytes(withheld)} withheld` : ""}`)]],
+    ["Memory taken", [bytes(taken), h("br", {}), h("small", {}, ` of ${bytes(node.memory_bytes)}, ${bytes(sum("free_bytes"))} free for data${withheld > 0 ? `, ${bytes(withheld)} withheld` : ""}`)]],
     ["Log", bytes(sum("log_bytes"))],
   ];
   return h("dl", { class: "sheet figures" }, items.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
