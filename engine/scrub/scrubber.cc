@@ -76,7 +76,7 @@ int64_t Scrubber::since_us(const TabletTable& table) const {
   const auto found = found_.find(table.blob());
   if (found == found_.end()) return since_us;
   const int64_t pause_us = std::min(kRetryUs, every_us() / kYoungShare);
-  return std::max(since_us, found->second.read_us + pause_us - every_us() / kYoungShare);
+  return std::max(since_us, found->second + pause_us - every_us() / kYoungShare);
 }
 
 void Scrubber::add_tables(const Tablet& tablet,
@@ -179,7 +179,8 @@ Async<bool> Scrubber::read_all(const Target& target, TableCheck& check) {
     co_await wait_for_load(late_us(target));
     co_await wait_for_rate();
     const Ref<TabletTable> table = find(target);
-    if (stopping_ || !table) co_return false;
+    // A tablet that was moved away and back has opened it again, and may have found it lost.
+    if (stopping_ || !table || table->slice().table().is_lost()) co_return false;
     TableReader& reader = table->slice().table();
     const auto piece = check.next(reader);
     if (!piece) co_return true;
@@ -233,12 +234,12 @@ Async<void> Scrubber::wait_for_load(int64_t late_us) {
 }
 
 void Scrubber::report(const Target& target, const TableDamage& damage, int64_t began_us) {
-  const bool is_new = found_.insert_or_assign(target.blob, Found{damage, began_us}).second;
+  const bool is_new = found_.insert_or_assign(target.blob, began_us).second;
   const Ref<TabletTable> table = find(target);
   if (table && damage.blocks > 0) {
     TableReader& reader = table->slice().table();
-    if (damage.meets_reads) {
-      reader.note_damage(*damage.first);
+    if (damage.met) {
+      reader.note_damage(*damage.met);
     } else {
       reader.note_tail_damage();
     }

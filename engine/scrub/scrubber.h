@@ -96,11 +96,6 @@ class Scrubber {
     int64_t since_us = 0;  // of the time that counts: the table's, or that of the last attempt
     std::vector<TabletId> tablets{};
   };
-  // A table that was not found whole, until it is found whole or is not used any more.
-  struct Found {
-    TableDamage damage;
-    int64_t read_us = 0;
-  };
 
   Async<void> run();
   Async<void> list();
@@ -137,7 +132,8 @@ class Scrubber {
   RateBudget budget_{kMostCreditUs};
   int64_t looked_us_ = INT64_MIN / 2;  // at the load, by the timers
   std::deque<Target> queue_;           // oldest first
-  absl::flat_hash_map<BlobId, Found> found_;
+  // When tables were read that were not found whole, until they are or are not used any more.
+  absl::flat_hash_map<BlobId, int64_t> found_;
   ScrubFigures figures_;
   bool stopping_ = false;
   Gate loop_{"scrub"};

@@ -125,9 +125,6 @@ void TableCheck::take(Bytes bytes) {
 void TableCheck::failed(const Error& error) {
   ++damage_.failed_reads;
   at_ = 0;
-  for (const Unit& unit : units_) {
-    damage_.meets_reads |= unit.kind == Kind::data || unit.kind == Kind::part;
-  }
   if (damage_.first) return;
   damage_.first = error;
   damage_.offset = piece_.offset;
@@ -168,7 +165,7 @@ Result<void> TableCheck::open_part(const Unit& unit) {
 
 void TableCheck::damaged(const Unit& unit, const Error& error) {
   ++damage_.blocks;
-  damage_.meets_reads |= unit.kind == Kind::data || unit.kind == Kind::part;
+  if (!damage_.met && (unit.kind == Kind::data || unit.kind == Kind::part)) damage_.met = error;
   if (damage_.first) return;
   damage_.first = error;
   damage_.offset = unit.handle.offset;

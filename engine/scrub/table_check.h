@@ -37,10 +37,10 @@ namespace cellar::engine {
 struct TableDamage {
   uint64_t blocks = 0;        // damaged
   uint64_t failed_reads = 0;  // pieces that the device could not read
-  // Reads of rows meet it: a data block or an index part. Damage of other parts is met by the next
-  // start, which then does not serve the table at all.
-  bool meets_reads = false;
-  // The first one: where, and what it is.
+  // The first one in a data block or an index part: reads of rows meet it. Damage of other parts is
+  // met by the next start, which then does not serve the table at all.
+  std::optional<Error> met;
+  // The first damage or failed read: where, and what it is.
   uint64_t offset = 0;
   std::optional<Error> first;
 

@@ -68,7 +68,7 @@ TEST_P(TableCheckOf, EveryFlippedBitIsFoundWhereItIs) {
     ASSERT_EQ(damage.blocks, 1u) << "bit " << bit % 8 << " of byte " << at;
     ASSERT_LE(damage.offset, at);
     ASSERT_LT(at - damage.offset, 1000u);
-    ASSERT_EQ(damage.meets_reads, at >= kTableHeaderBytes && at < data_end) << at;
+    ASSERT_EQ(damage.met.has_value(), at >= kTableHeaderBytes && at < data_end) << at;
     ASSERT_TRUE(damage.first);
   }
 }
