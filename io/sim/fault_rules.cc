@@ -52,6 +52,8 @@ Result<void> FaultRules::Rule::set(std::string_view key, std::string_view value,
     path = value;
   } else if (key == "nth") {
     understood = parse_number(value, nth) && nth > 0;
+  } else if (key == "at") {
+    understood = parse_number(value, at.emplace());
   } else if (key == "p") {
     understood = parse_number(value, p) && p >= 0 && p <= 1;
   } else if (key == "seed") {
@@ -79,6 +81,12 @@ Result<void> FaultRules::Rule::set(std::string_view key, std::string_view value,
   if (understood) return {};
   return fail(Errc::invalid_argument, "fault rule '{}': '{}{}{}' is not understood", text, key,
               value.empty() ? "" : "=", value);
+}
+
+bool FaultRules::Rule::matches(std::string_view name, std::string_view of, uint64_t from,
+                               uint64_t to) const {
+  if (operation != "*" && operation != name) return false;
+  return path_matches(path, of) && (!at || (from <= *at && *at < to));
 }
 
 bool FaultRules::Rule::applies() {
@@ -117,11 +125,11 @@ Result<void> FaultRules::add(std::string_view text) {
   return {};
 }
 
-FaultEffect FaultRules::decide(std::string_view operation, std::string_view path) {
+FaultEffect FaultRules::decide(std::string_view operation, std::string_view path, uint64_t from,
+                               uint64_t to) {
   FaultEffect effect;
   for (Rule& rule : rules_) {
-    if (rule.operation != "*" && rule.operation != operation) continue;
-    if (!path_matches(rule.path, path) || !rule.applies() || effect.any()) continue;
+    if (!rule.matches(operation, path, from, to) || !rule.applies() || effect.any()) continue;
     ++rule.hits;
     effect = rule.effect;
     effect.draw = rule.random.next();

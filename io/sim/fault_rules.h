@@ -8,6 +8,7 @@
 //   sync path=manifest/* drop                fails once; dirty data never reaches the disk
 //   write path=wal/* delay_us=5000           starts late (needs Timers)
 //   sync nth=2 hang                          does not start until release_hung()
+//   read at=8192 error=EIO                   reads of a range with this byte of the file fail
 //
 // The operation is one of read, write, sync, open, create, remove, rename, create_dir, sync_dir,
 // list, allocate, truncate, size, close, lock, free_bytes, or * for any. In a path '*' matches any
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +46,9 @@ class FaultRules {
   Result<void> add(std::string_view text);
   void clear() { rules_.clear(); }
 
-  // Called once per operation; counts it.
-  FaultEffect decide(std::string_view operation, std::string_view path);
+  // Called once per operation, with the bytes [from, to) of a read or write; counts it.
+  FaultEffect decide(std::string_view operation, std::string_view path, uint64_t from = 0,
+                     uint64_t to = 0);
 
   // How often rule number `rule` applied, and the total.
   uint64_t hits(size_t rule) const { return rules_.at(rule).hits; }
@@ -58,12 +61,14 @@ class FaultRules {
     FaultEffect effect;
     uint64_t nth = 0;
     double p = -1;
+    std::optional<uint64_t> at{};
     bool sticky = false;
     Random random{1};
     uint64_t seen = 0;
     uint64_t hits = 0;
 
     Result<void> set(std::string_view key, std::string_view value, std::string_view text);
+    bool matches(std::string_view name, std::string_view of, uint64_t from, uint64_t to) const;
     bool applies();
   };
 

@@ -20,7 +20,8 @@ class FaultyFile final : public File {
     guard_.begin(op, alignment(), path());
     op.generation = fs_.age_.begin();
     auto& inner = inner_.emplace_back(std::make_unique<Inner>(*this, op));
-    inner->effect = fs_.rules_.decide(kNames[static_cast<size_t>(op.kind)], path());
+    inner->effect = fs_.rules_.decide(kNames[static_cast<size_t>(op.kind)], path(), op.offset,
+                                      op.offset + op.size);
     if (inner->effect.cut) cut_short(*inner);
     if (inner->effect.delay_us > 0) {
       CHECK(fs_.timers_ != nullptr, "a fault rule with delay_us= needs timers");
