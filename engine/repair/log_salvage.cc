@@ -42,6 +42,7 @@ class LogSalvage::Reader final : public Walker {
     if (record.type != RecordType::data) return;
     const bool first = (record.flags & kFirstFragment) != 0;
     const bool last = (record.flags & kLastFragment) != 0;
+    if (first && in_entry_) abandon();  // its last fragment never came
     if (first) entry_.clear();
     if (!first && !in_entry_) return;  // begins in a gap, or before the first segment
     in_entry_ = !last;
@@ -51,7 +52,7 @@ class LogSalvage::Reader final : public Walker {
   }
   void gap(uint64_t from, uint64_t to) override {
     if (from >= log_.end_) return;
-    if (in_entry_) abandon();
+    in_entry_ = false;  // the gap tells of it
     to = std::min(to, log_.end_);
     bool known = to <= log_.from_;
     for (LogGap& one : log_.gaps_) {
@@ -224,6 +225,7 @@ Async<Result<void>> LogSalvage::walk_file(File& file, uint64_t segment, uint64_t
   header.number = segment;
   header.file_bytes = bytes;
   RecordFileScan scan(file, header, segment * segment_bytes_);
+  BadBlocks bad;
   for (;;) {
     RecordView record;
     bool fill = false;
@@ -247,13 +249,25 @@ Async<Result<void>> LogSalvage::walk_file(File& file, uint64_t segment, uint64_t
     }
     if (!fill) continue;
     if (scan.offset() == bytes) co_return Result<void>();
-    const Result<void> filled = co_await scan.fill();
-    if (!filled) {  // the device cannot read on
-      cut_at(scan.position());
-      co_return Result<void>();
-    }
+    co_await read_on(scan, bad);
+    if (bad.blocks == kMostBadBlocks) co_return Result<void>();
     CO_TRY_VOID(co_await walker.rest());
   }
+}
+
+// A chunk that the device cannot read is read block by block; a block that it cannot read is passed
+// over.
+Async<void> LogSalvage::read_on(RecordFileScan& scan, BadBlocks& bad) {
+  if (scan.read_to() >= bad.until) {
+    const Result<void> filled = co_await scan.fill();
+    if (filled) co_return;
+    bad.until = scan.read_to() + RecordFileScan::kChunkBytes;
+  }
+  const Result<void> filled = co_await scan.fill(kIoAlignment);
+  if (filled) co_return;
+  ++bad.blocks;
+  cut_at(scan.position());
+  scan.skip_to(scan.read_to() + kIoAlignment);
 }
 
 }  // namespace cellar::engine

@@ -13,7 +13,6 @@
 // What the second reading cannot read is a gap too, although the first one could.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,6 +43,9 @@ class LogSink {
 
 class LogSalvage {
  public:
+  // Of a segment; the rest of one with more is not read, since each may take the device seconds.
+  static constexpr uint64_t kMostBadBlocks = 64;
+
   LogSalvage(FileSystem& fs, LogId log, std::set<uint64_t> segments);
 
   // `from`: entries that end at or before it are not needed; `recorded_end`: the log was once read
@@ -55,7 +57,8 @@ class LogSalvage {
   // Whole records that stand behind the end: of writes that were never acknowledged.
   uint64_t torn_records() const { return torn_records_; }
   uint64_t entries() const { return entries_; }
-  uint64_t broken_entries() const { return broken_; }  // entries of which a part is in a gap
+  // Of whole records that are no entry: lost, and in no gap.
+  uint64_t broken_entries() const { return broken_; }
 
  private:
   // Receives the log, in order.
@@ -68,11 +71,16 @@ class LogSalvage {
   };
   class Surveyor;
   class Reader;
+  struct BadBlocks {
+    uint64_t blocks = 0;
+    uint64_t until = 0;  // up to here the file is read block by block
+  };
 
   Async<void> measure();
   Async<Result<void>> walk(Walker& walker);
   Async<Result<void>> walk_segment(uint64_t segment, Walker& walker);
   Async<Result<void>> walk_file(File& file, uint64_t segment, uint64_t bytes, Walker& walker);
+  Async<void> read_on(RecordFileScan& scan, BadBlocks& bad);
   void begin_gap(uint64_t at);
   void cut_at(uint64_t at);
   void end_gap(uint64_t at, Walker& walker);

@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "engine/model/schema.h"
+#include "engine/sstable/index_parts.h"
 #include "engine/store/blob/blob_files.h"
 #include "engine/store/local/local_stores.h"
 
 namespace cellar::engine {
 namespace {
-
-// Of the parts of an index that is written in parts again (EngineOptions::index_part_bytes).
-constexpr size_t kPartBytes = 8 * 1024;
 
 // Whether a copy is whole: every block of it is read.
 Async<Result<bool>> is_whole(BlobStore& store, BlobId id, uint64_t bytes) {
@@ -47,7 +45,7 @@ TableWriterOptions format_of(const TableMeta& meta, bool index_in_parts) {
   format.gc_watermark = meta.gc_watermark;
   format.compression = meta.compression;
   format.block_bytes = std::clamp(meta.block_bytes, kMinBlockBytes, cellar::kMaxBlockBytes);
-  format.part_bytes = index_in_parts ? kPartBytes : 0;
+  format.part_bytes = index_in_parts ? PartsWriter::kPartBytes : 0;
   return format;
 }
 
@@ -139,6 +137,7 @@ Async<Result<void>> read_log(RepairWork& work, LogSalvage& log, uint64_t from,
   CO_TRY_VOID(co_await log.deliver(sink));
   work.report.log_entries += log.entries();
   work.report.torn_records += log.torn_records();
+  work.report.broken_entries += log.broken_entries();
   co_return Result<void>();
 }
 

@@ -163,14 +163,13 @@ RecordFileScan::RecordFileScan(File& file, const FileHeader& header, uint64_t ba
 
 RecordFileScan::Step RecordFileScan::next(RecordView& record) {
   size_t need = 0;
-  const uint64_t read_to = start_at_ + (end_ - start_);
-  if (read_to == file_bytes_ && start_ == end_) return Step::end_of_file;
+  if (read_to() == file_bytes_ && start_ == end_) return Step::end_of_file;
   switch (parse_record(available(), owner_, position(), &record, &need)) {
     case RecordStatus::whole:
       advance(record.size());
       return Step::record;
     case RecordStatus::need_more:
-      return read_to == file_bytes_ ? Step::bad : Step::fill;
+      return read_to() == file_bytes_ ? Step::bad : Step::fill;
     case RecordStatus::zeros:
       return Step::zeros;
     case RecordStatus::bad:
@@ -179,21 +178,30 @@ RecordFileScan::Step RecordFileScan::next(RecordView& record) {
   UNREACHABLE("record status");
 }
 
-Async<Result<void>> RecordFileScan::fill() {
+Async<Result<void>> RecordFileScan::fill(size_t most_bytes) {
   const size_t carried = end_ - start_;
   CHECK(carried <= kCarryBytes, "{} bytes carried over in {}", carried, file_.path());
   std::memmove(buffer_.data() + kCarryBytes - carried, buffer_.data() + start_, carried);
-  const uint64_t at = start_at_ + carried;
-  const auto n = static_cast<size_t>(std::min<uint64_t>(kChunkBytes, file_bytes_ - at));
+  start_ = kCarryBytes - carried;
+  end_ = kCarryBytes;
+  const uint64_t at = read_to();
+  const auto n =
+      static_cast<size_t>(std::min<uint64_t>(std::min(most_bytes, kChunkBytes), file_bytes_ - at));
   const std::span<std::byte> into = buffer_.span(kCarryBytes, n);
   CO_TRY(const size_t got, co_await read_twice(file_, at, into));
   if (got != n) {
     co_return fail(Errc::data_loss, "{} ends at {} instead of {}", file_.path(), at + got,
                    file_bytes_);
   }
-  start_ = kCarryBytes - carried;
   end_ = kCarryBytes + n;
   co_return Result<void>();
+}
+
+void RecordFileScan::skip_to(uint64_t offset) {
+  CHECK(offset % kIoAlignment == 0 && offset >= read_to() && offset <= file_bytes_,
+        "skip to {} in {}, read to {}", offset, file_.path(), read_to());
+  start_ = end_ = kCarryBytes;
+  start_at_ = offset;
 }
 
 bool RecordFileScan::skip_block() {
@@ -204,7 +212,6 @@ bool RecordFileScan::skip_block() {
 }
 
 RecordFileScan::Step RecordFileScan::next_of_rest(Rest& rest) {
-  const uint64_t read_to = start_at_ + (end_ - start_);
   if (start_at_ == file_bytes_) return Step::end_of_file;
   // Skips to the next block boundary, the only place where a batch can start.
   const auto stretch = static_cast<size_t>(kIoAlignment - start_at_ % kIoAlignment);
@@ -217,7 +224,7 @@ RecordFileScan::Step RecordFileScan::next_of_rest(Rest& rest) {
     RecordView record;
     size_t need = 0;
     const RecordStatus status = parse_record(available(), owner_, position(), &record, &need);
-    if (status == RecordStatus::need_more && read_to < file_bytes_) return Step::fill;
+    if (status == RecordStatus::need_more && read_to() < file_bytes_) return Step::fill;
     if (status == RecordStatus::whole) {
       rest.greatest_mark = std::max(rest.greatest_mark, record.durable_mark);
       in_batch_ = true;

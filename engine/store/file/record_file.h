@@ -73,12 +73,17 @@ class RecordFileScan {
   RecordFileScan(File& file, const FileHeader& header, uint64_t base);
 
   Step next(RecordView& record);
-  Async<Result<void>> fill();
+  // Reads at most so much more, a multiple of kIoAlignment. After an error nothing has changed.
+  Async<Result<void>> fill(size_t most_bytes = kChunkBytes);
   // After zeros or bad: continues at the next block boundary, the only place where a batch can
   // start. False: fill() is needed before another call.
   bool skip_block();
-  uint64_t position() const { return base_ + start_at_; }  // of the next record
-  uint64_t offset() const { return start_at_; }            // the same, in the file
+  // Continues at this offset of the file, a block boundary behind what has been read; fill() is
+  // needed.
+  void skip_to(uint64_t offset);
+  uint64_t read_to() const { return start_at_ + (end_ - start_); }  // offset of the next fill()
+  uint64_t position() const { return base_ + start_at_; }           // of the next record
+  uint64_t offset() const { return start_at_; }                     // the same, in the file
   const std::string& path() const { return file_.path(); }
 
   // The data after the place where next() stopped.

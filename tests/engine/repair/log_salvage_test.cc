@@ -6,6 +6,7 @@
 #include "engine/store/log/local_log.h"
 #include "engine/store/log/log_files.h"
 #include "io/base/coding.h"
+#include "io/sim/faulty_fs.h"
 #include "io/sim/mem_fs.h"
 #include "io/sim/sim_loop.h"
 
@@ -18,7 +19,7 @@ constexpr uint64_t kBlock = 4096;
 
 class Log : public testing::Test, private LogSink {
  protected:
-  Log() : fs_(loop_.executor(), disk_) {
+  Log() : fs_(loop_.executor(), std::make_unique<MemFs>(loop_.executor(), disk_), rules_) {
     EXPECT_TRUE(disk_.create_dir(std::string(kLogDirectory)));
   }
 
@@ -73,7 +74,8 @@ class Log : public testing::Test, private LogSink {
   SimWorld world_;
   SimLoop& loop_ = world_.add_loop();
   MemDisk disk_;
-  MemFs fs_;
+  FaultRules rules_;
+  FaultyFs fs_;
   std::set<uint64_t> segments_;
   std::optional<LogSalvage> salvage_;
 
@@ -178,6 +180,28 @@ TEST_F(Log, AMissingAShortAndAHeadlessSegmentLoseNoOther) {
   segments_.erase(1);
   EXPECT_EQ(read().size(), 30u + 2);
   EXPECT_EQ(gaps().size(), 2u);
+}
+
+TEST_F(Log, ABlockThatCannotBeReadLosesNoOther) {
+  for (uint64_t n = 1; n < kSegmentBytes / kBlock; ++n) block(n * kBlock, n, n * kBlock);
+  block(kSegmentBytes + kBlock, 100, kSegmentBytes);
+  write_segments(0, 1);
+  ASSERT_TRUE(rules_.add(
+      fmt::format("read path={} at={} error=EIO", segment_path(kLog, 0), 5 * kBlock + 100)));
+  EXPECT_EQ(read(), (Stamps{1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 100}));
+  ASSERT_EQ(gaps().size(), 1u);
+  EXPECT_EQ(gaps()[0].from, 5 * kBlock);
+  EXPECT_EQ(gaps()[0].to, 6 * kBlock);
+}
+
+TEST_F(Log, AnEntryWhoseLastFragmentNeverCameIsBroken) {
+  block(kBlock, 1, kBlock);
+  block(2 * kBlock, 2, 2 * kBlock, kFirstFragment);
+  block(3 * kBlock, 3, 3 * kBlock);
+  write_segments(0, 0);
+  EXPECT_EQ(read(), (Stamps{1, 3}));
+  EXPECT_TRUE(gaps().empty());
+  EXPECT_EQ(salvage_->broken_entries(), 1u);
 }
 
 }  // namespace
