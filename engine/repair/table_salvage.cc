@@ -58,11 +58,12 @@ Async<Result<std::string>> TableSalvage::read(uint64_t offset, size_t size) {
   }
   const bool held = offset >= window_at_ && offset + size <= window_at_ + window_.size();
   if (!held) {
-    const size_t wanted = std::max(size, kWindowBytes);
+    const size_t wanted = offset < narrow_until_ ? size : std::max(size, kWindowBytes);
     const size_t bytes = std::min<uint64_t>(wanted, blob_.size() - offset);
     auto window = co_await read_blob(blob_, offset, bytes, IoClass::compaction);
     // A device error in the window need not be in this block.
     if (!window && bytes > size) {
+      narrow_until_ = offset + bytes;
       window = co_await read_blob(blob_, offset, size, IoClass::compaction);
     }
     if (!window) co_return window;

@@ -102,6 +102,7 @@ class TableSalvage {
   std::string last_key_;
   std::string window_;  // bytes of the blob from window_at_ on
   uint64_t window_at_ = 0;
+  uint64_t narrow_until_ = 0;  // up to here a window cannot be read: blocks are read one by one
   std::vector<KeyRange> lost_rows_;
   size_t last_lost_ = SIZE_MAX;
   uint64_t lost_blocks_ = 0;

@@ -1,5 +1,7 @@
 // Errors of the device while a directory is repaired: what cannot be read is reported, whichever
 // read it is, and everything else is recovered.
+#include "engine/sstable/format.h"
+#include "io/base/random.h"
 #include "tests/engine/repair/repair_bed.h"
 
 namespace cellar::engine {
@@ -32,7 +34,10 @@ class RepairDevice : public RepairBed {
     ASSERT_EQ(expected_.size(), 420u);
   }
   void set(const std::string& row, int i) {
-    ASSERT_TRUE(node_.set("t", row, "f:q", i, fmt::format("{:0>400}", i)));
+    std::string value(400, '\0');  // random: a block fills a sector, compressed too
+    Random random(static_cast<uint64_t>(i));
+    for (char& c : value) c = static_cast<char>(random.next());
+    ASSERT_TRUE(node_.set("t", row, "f:q", i, value));
   }
 
   // How many cells are lost. Each is in a row that the report names, and nothing else is there.
@@ -100,7 +105,20 @@ TEST_F(RepairDevice, WhatCannotBeOpenedIsReported) {
   }
 }
 
-// One bad sector is one block of a table: the rest of the file is recovered.
+// One bad sector takes the blocks of a table that lie in it: the rest of the file is recovered.
+TEST_F(RepairDevice, ABadSectorLosesItsBlocksOnly) {
+  const std::string path = files(*source_, "blob/").front();
+  const size_t lost =
+      lost_with(fmt::format("read path={} at={} error=EIO", path, kTableHeaderBytes + 100));
+  EXPECT_GT(lost, 0u);
+  ASSERT_TRUE(last_.report);
+  ASSERT_EQ(last_.report->lost_files.size(), 1u);
+  EXPECT_FALSE(last_.report->lost_files[0].whole);
+  EXPECT_LE(last_.report->lost_files[0].blocks, 2u);
+  EXPECT_LT(lost, 20u);
+}
+
+// A file of which nothing can be read.
 TEST_F(RepairDevice, AFailedReadOfATableNamesItsFile) {
   const std::string path = files(*source_, "blob/").front();
   const size_t lost = lost_with(fmt::format("read path={} error=EIO sticky nth=1", path));
