@@ -6,6 +6,7 @@
 
 #include "engine/iter/merging_iterator.h"
 #include "engine/read/block_load.h"
+#include "engine/sstable/index_parts.h"
 #include "engine/sstable/table_iterator.h"
 
 namespace cellar::engine {
@@ -17,16 +18,25 @@ Async<Result<std::vector<TableMeta>>> TableMerge::run(std::vector<MergeSource> s
                                                       TableWriterOptions format,
                                                       std::set<std::string>& families) {
   while (sources.size() > kMostSources) {
-    const auto cut = sources.begin() + kMostSources;
-    std::vector<MergeSource> some(sources.begin(), cut);
-    CO_TRY(const std::vector<TableMeta> round, co_await merge(some, format, UINT64_MAX, families));
-    sources.erase(sources.begin(), cut);
-    for (const MergeSource& source : some) {
-      if (source.store == &to_) CO_TRY_VOID(co_await to_.remove(source.id));
+    std::vector<MergeSource> round;
+    for (size_t at = 0; at < sources.size(); at += kMostSources) {
+      const auto first = sources.begin() + static_cast<ptrdiff_t>(at);
+      const auto count = static_cast<ptrdiff_t>(std::min(kMostSources, sources.size() - at));
+      CO_TRY(const std::vector<TableMeta> merged,
+             co_await merge_some({first, first + count}, format, UINT64_MAX, families));
+      for (const TableMeta& meta : merged) round.push_back({&to_, meta.blob});
     }
-    for (const TableMeta& meta : round) sources.insert(sources.begin(), {&to_, meta.blob});
+    sources = std::move(round);
   }
-  CO_TRY(std::vector<TableMeta> merged, co_await merge(sources, format, kTableBytes, families));
+  co_return co_await merge_some(std::move(sources), format, kTableBytes, families);
+}
+
+// Removes those of the sources that an earlier round wrote.
+Async<Result<std::vector<TableMeta>>> TableMerge::merge_some(std::vector<MergeSource> sources,
+                                                             const TableWriterOptions& format,
+                                                             uint64_t table_bytes,
+                                                             std::set<std::string>& families) {
+  CO_TRY(std::vector<TableMeta> merged, co_await merge(sources, format, table_bytes, families));
   for (const MergeSource& source : sources) {
     if (source.store == &to_) CO_TRY_VOID(co_await to_.remove(source.id));
   }
@@ -45,7 +55,7 @@ Async<Result<std::vector<TableMeta>>> TableMerge::merge(std::vector<MergeSource>
     CO_TRY(auto table, co_await TableReader::open(std::move(blob), loader_));
     tables.push_back(std::move(table));
   }
-  format.part_bytes = bytes > kWholeIndexBytes ? kPartBytes : 0;
+  format.part_bytes = bytes > kWholeIndexBytes ? PartsWriter::kPartBytes : 0;
   auto written = co_await write(tables, std::move(format), table_bytes, families);
   co_await loader_.idle();  // reads ahead outlive their iterators
   co_return written;

@@ -1,7 +1,7 @@
 // TableMerge: all entries of many tables as one run, none dropped.
 //
 // An entry that several tables have is written once, as the first of them has it. More than
-// kMostSources tables are merged in several rounds.
+// kMostSources tables are merged in several rounds, each of which makes one table of so many.
 #pragma once
 
 #include <set>
@@ -26,7 +26,6 @@ class TableMerge {
   static constexpr size_t kCacheBytes = 4u << 20;
   // Sources of more than this get their index in parts.
   static constexpr uint64_t kWholeIndexBytes = 64u << 20;
-  static constexpr size_t kPartBytes = 8 * 1024;
 
   TableMerge(ShardExecutor executor, BlobStore& to, RepairIds& ids);
 
@@ -38,6 +37,10 @@ class TableMerge {
  private:
   using Tables = std::vector<std::unique_ptr<TableReader>>;
 
+  Async<Result<std::vector<TableMeta>>> merge_some(std::vector<MergeSource> sources,
+                                                   const TableWriterOptions& format,
+                                                   uint64_t table_bytes,
+                                                   std::set<std::string>& families);
   Async<Result<std::vector<TableMeta>>> merge(std::vector<MergeSource> sources,
                                               TableWriterOptions format, uint64_t table_bytes,
                                               std::set<std::string>& families);

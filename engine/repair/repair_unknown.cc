@@ -56,10 +56,12 @@ class UnknownRepair final : private LogSink {
         break;
       case ManifestKey::Kind::table:
         if (auto table = decode_table_state(entry.state)) known_[TableId{key.id}] = *table;
+        saw(TableId{key.id});
         break;
       case ManifestKey::Kind::tablet:
         if (const auto tablet = decode_tablet_state(entry.state)) {
           tablets_[TabletId{key.id}] = tablet->table;
+          saw(tablet->table);
         }
         last_tablet_ = std::max(last_tablet_, key.id);
         break;
@@ -71,6 +73,8 @@ class UnknownRepair final : private LogSink {
         break;
     }
   }
+
+  void saw(TableId id) { last_table_ = std::max(last_table_, id.value()); }
 
   Result<void> choose_session(const std::vector<BlobInfo>& blobs) {
     uint64_t session = node_.session.value();
@@ -112,6 +116,7 @@ class UnknownRepair final : private LogSink {
     }
     const TableMeta meta = *salvage.meta();
     Found& found = found_[meta.table];
+    saw(meta.table);
     tablets_.emplace(meta.tablet, meta.table);
     last_tablet_ = std::max(last_tablet_, meta.tablet.value());
     work_.last = std::max(work_.last, meta.max_stamp);
@@ -158,13 +163,12 @@ class UnknownRepair final : private LogSink {
   // A new table for a tablet of which nothing but commits is known. Two such tablets are never
   // joined: they may be of two tables that have the same rows.
   TableId table_for(TabletId tablet) {
-    uint64_t id = node_.next_table.value();
-    if (!known_.empty()) id = std::max(id, known_.rbegin()->first.value() + 1);
-    if (!found_.empty()) id = std::max(id, found_.rbegin()->first.value() + 1);
-    tablets_[tablet] = TableId{id};
+    const TableId id = std::max(node_.next_table, TableId{last_table_ + 1});
+    saw(id);
+    tablets_[tablet] = id;
     last_tablet_ = std::max(last_tablet_, tablet.value());
-    found_[TableId{id}].orphan_tablet = tablet.value();
-    return TableId{id};
+    found_[id].orphan_tablet = tablet.value();
+    return id;
   }
 
   Async<Result<void>> write_table(TableId id, Found& found) {
@@ -248,12 +252,12 @@ class UnknownRepair final : private LogSink {
     }
     entry.state = encode_tablet_state(state);
     work_.entries[key_of(id)].state = encode_table_state(table.schema, table.drop);
-    node_.next_table = std::max(node_.next_table, TableId{id.value() + 1});
     work_.report.tables.push_back(std::move(report));
   }
 
   void write_node() {
     node_.next_tablet = next_tablet();
+    node_.next_table = std::max(node_.next_table, TableId{last_table_ + 1});
     work_.entries[kNodeKey].state = encode_node_state(node_);
     const auto clock = clock_not_before(clock_, work_.last);
     if (clock) work_.entries[{ManifestKey::Kind::clock, 0}].state = encode_clock_state(*clock);
@@ -264,7 +268,8 @@ class UnknownRepair final : private LogSink {
   std::optional<ClockState> clock_;
   std::map<TableId, TableState> known_;
   std::map<TabletId, TableId> tablets_;
-  uint64_t last_tablet_ = 0;
+  uint64_t last_tablet_ = 0;  // the greatest number of any file or entry
+  uint64_t last_table_ = 0;
   std::optional<CommitTables> commits_;
   std::map<TableId, Found> found_;
   std::set<std::string> names_;

@@ -149,28 +149,6 @@ TEST_F(RepairWithoutManifest, ATruncatedManifestIsNoEnd) {
   }
 }
 
-TEST_F(RepairWithoutManifest, TheTimeOfTheLatestStampIsKept) {
-  const auto source = node_.disk().clone();
-  for (const std::string& path : files(*source, "manifest/")) remove(*source, path);
-  const Repaired repaired = repair(*source);
-  const auto last = node_.set("t", "a000", "f:q", 7, "x");
-  ASSERT_TRUE(last);
-  // The machine's clock is far behind.
-  TestNodeOptions options = two_shards();
-  options.start_wall_us = 1'000'000;
-  TestNode node(options, repaired.disk->clone());
-  ASSERT_TRUE(node.is_open()) << node.open_error()->message;
-  const auto next = node.set(repaired.report->tables[0].name, "a000", "f:q", 7, "later");
-  ASSERT_TRUE(next) << next.error().message;
-  const auto known = node_.read_row("t", "a000");
-  ASSERT_TRUE(known);
-  const auto row = node.read_row(repaired.report->tables[0].name, "a000");
-  ASSERT_TRUE(row);
-  bool seen = false;
-  for (const OwnedCell& cell : *row) seen |= cell.value == "later";
-  EXPECT_TRUE(seen);
-}
-
 TEST_F(RepairWithoutManifest, AnEmptyDirectoryGivesNothing) {
   MemDisk source;
   const Repaired none = repair(source);
