@@ -12,7 +12,8 @@ constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 // Approximate number of filter probes per estimate: 20 ns each.
 constexpr size_t kMostProbes = 16'384;
 constexpr size_t kLeastSample = 2;
-// Number of range deletes of one table that are examined one by one.
+// Number of range deletes of one source that are examined for each run; with more, evenly chosen
+// ones stand for all.
 constexpr size_t kMostRanges = 64;
 
 int64_t us_of(CommitStamp stamp) { return static_cast<int64_t>(stamp.value() / 1000); }
@@ -327,9 +328,11 @@ class Estimate {
   // Adds the bytes of a run's tables that the killer's range deletes cover.
   void add_range_kills(const Killer& killer, size_t run) {
     if (killer.ranges == nullptr) return;
-    size_t looked_at = 0;
-    for (const RangeTombstone& range : *killer.ranges) {
-      if (++looked_at > kMostRanges) return;
+    const size_t count = killer.ranges->size();
+    const size_t looked_at = std::min(count, kMostRanges);
+    for (size_t i = 0; i < looked_at; ++i) {
+      const RangeTombstone& range = (*killer.ranges)[i * count / looked_at];
+      const double stands_for = static_cast<double>(count) / static_cast<double>(looked_at);
       const std::string end = range.end.empty() ? std::string() : row_prefix(range.end);
       const RunPlace place = tables_at(run, row_prefix(range.start), end);
       for (size_t t = place.begin; t < place.end; ++t) {
@@ -337,7 +340,7 @@ class Estimate {
         TableDeaths& older = estimate_.tables[t];
         if (range.stamp < meta(t).min_stamp) continue;
         const int64_t at_us = us_of(range.stamp);
-        add(killer, older, bytes_in(range, *older.table), at_us, at_us);
+        add(killer, older, stands_for * bytes_in(range, *older.table), at_us, at_us);
       }
     }
   }

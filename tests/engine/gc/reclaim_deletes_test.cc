@@ -183,5 +183,27 @@ TEST_F(DeletesInOneRun, RowDeletesInMemoryCountAsDeaths) {
   EXPECT_LT(figures().bytes, 1000u);
 }
 
+// However many range deletes there are, what they cover is seen.
+class ManyRangeDeletes : public ReclaimBed {};
+
+TEST_F(ManyRangeDeletes, AllCountTowardsWhatIsDead) {
+  create({});
+  Random random(7);
+  const auto row = [](int i) { return fmt::format("r{:04}", i); };
+  for (int i = 0; i < 1000; ++i) {
+    std::string value(2048, ' ');
+    for (char& c : value) c = static_cast<char>(random.next());
+    ASSERT_TRUE(node_.write("t", row(i), {set_cell("f:q", now_us(), value)}));
+  }
+  ASSERT_TRUE(node_.flush("t"));
+  ASSERT_TRUE(node_.compact("t"));
+  const uint64_t before = figures().bytes;
+  for (int i = 0; i < 1000; i += 2) ASSERT_TRUE(node_.drop_rows("t", row(i), row(i) + '\0'));
+  ASSERT_TRUE(node_.flush("t"));
+  pass(3 * kHourUs);
+  EXPECT_LT(figures().bytes, before * 6 / 10);
+  EXPECT_EQ(node_.cells("t").size(), 500u);
+}
+
 }  // namespace
 }  // namespace cellar::support
