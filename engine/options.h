@@ -31,6 +31,9 @@ struct EngineOptions {
   // ---- tables on disk
   // Size at which compaction ends an output table. 1 MiB to 16 GiB.
   uint64_t table_bytes = 256u << 20;
+  // Of a tablet's range deletes, which one block of a table has to hold; more are refused. 1 KiB to
+  // 64 MiB.
+  uint64_t most_range_delete_bytes = 64u << 20;
   // Whether the index and filters of a table are partitioned and loaded on demand
   // (output_format.h), and the size of a partition. 64 B to 1 MiB.
   IndexParts index_parts = IndexParts::automatic;

@@ -64,8 +64,9 @@ Async<void> ReadDriver::read(Random& random) {
   CountCells sink;
   auto started = engine_.start_read(range.tablet.id, range.tablet.epoch, spec, sink, nullptr);
   CHECK(started.has_value(), "{}", started.error().to_string());
-  auto [step, cursor] = std::move(*started);
-  for (; step != engine::ScanStep::done; step = cursor->run(sink)) {
+  const auto cursor = std::move(started->cursor);
+  for (engine::ScanStep step = started->step; step != engine::ScanStep::done;
+       step = cursor->run(sink)) {
     CHECK(step != engine::ScanStep::failed, "{}", cursor->error().to_string());
     if (step == engine::ScanStep::blocked) {
       co_await cursor->load();

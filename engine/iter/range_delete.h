@@ -16,6 +16,10 @@ struct RangeTombstone {
   std::string end;    // first row kept; empty: unbounded
   CommitStamp stamp;
 
+  // Encoded, at most.
+  static uint64_t most_bytes(size_t start_bytes, size_t end_bytes) {
+    return start_bytes + end_bytes + 2 * 5 + sizeof(uint64_t);
+  }
   bool covers(Bytes row) const { return row >= start && (end.empty() || row < end); }
   bool operator==(const RangeTombstone&) const = default;
 };

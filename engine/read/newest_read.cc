@@ -7,19 +7,16 @@
 #include "engine/iter/begins_with.h"
 
 namespace cellar::engine {
-namespace {
 
-bool is_one_row(const KeyRange& range) {
-  const Bytes row = range.start;
-  const Bytes end = range.end;
+bool is_one_row(const RowSet& rows) {
+  if (rows.ranges().size() != 1) return false;
+  const Bytes row = rows.ranges().front().start;
+  const Bytes end = rows.ranges().front().end;
   return end.size() == row.size() + 1 && end.back() == '\0' && end.starts_with(row);
 }
 
-}  // namespace
-
 bool is_read_of_one_row(const ReadSpec& spec) {
-  return spec.rows.ranges().size() == 1 && !spec.with_expiry && !spec.explain &&
-         !spec.include_dead && is_one_row(spec.rows.ranges().front());
+  return !spec.with_expiry && !spec.explain && !spec.include_dead && is_one_row(spec.rows);
 }
 
 void set_row_bounds(Bytes row, std::string& lower, std::string& upper) {
@@ -30,10 +27,10 @@ void set_row_bounds(Bytes row, std::string& lower, std::string& upper) {
   upper.append("\0\xff\0\1", 4);
 }
 
-bool is_row_covered(const ReadSources& sources, Bytes row) {
+bool is_row_covered(const ReadSources& sources, Bytes row, CommitStamp stamp) {
   for (const auto& source : sources) {
     for (const RangeTombstone& range : source->range_deletes()) {
-      if (range.covers(row)) return true;
+      if (range.stamp <= stamp && range.covers(row)) return true;
     }
   }
   return false;
@@ -97,6 +94,7 @@ void NewestRead::clear() {
   enough_ = 1;
   waits_ = 0;
   entries_ = 0;
+  runs_opened_ = 0;
 }
 
 NewestRead::Outcome NewestRead::wait_for(EntryIterator& it) {
@@ -119,8 +117,10 @@ NewestRead::Outcome NewestRead::resume() {
 // Opens sources until there are enough to evaluate.
 NewestRead::Outcome NewestRead::open_more() {
   while (next_ < sources_->size() && opened_.size() < enough_) {
-    opening_ = (*sources_)[next_++]->open(scope_, iterators_);
+    const ReadSource& source = *(*sources_)[next_++];
+    opening_ = source.open(scope_, iterators_);
     if (opening_ == nullptr) continue;
+    if (source.is_run()) ++runs_opened_;
     const Step step = opening_->seek(lower_);
     if (step == Step::blocked) return wait_for(*opening_);
     if (step == Step::failed) return Outcome::unfit;

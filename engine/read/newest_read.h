@@ -43,12 +43,13 @@
 
 namespace cellar::engine {
 
+bool is_one_row(const RowSet& rows);
 // One row, cells only: no notes. Its filter is not looked at.
 bool is_read_of_one_row(const ReadSpec& spec);
 // Entries of the row have keys in [lower, upper). Both are overwritten.
 void set_row_bounds(Bytes row, std::string& lower, std::string& upper);
-// A row-range delete of some source covers the row.
-bool is_row_covered(const ReadSources& sources, Bytes row);
+// A row-range delete of some source, committed up to `stamp`, covers the row.
+bool is_row_covered(const ReadSources& sources, Bytes row, CommitStamp stamp);
 
 // The newest versions of named columns that a read of one row asks for.
 struct WantedColumns {
@@ -95,6 +96,7 @@ class NewestRead {
   size_t cells() const { return cells_.size(); }
   CellView cell(size_t i) const;  // valid until the next run() or clear()
   uint64_t entries_read() const { return entries_; }
+  uint32_t runs_opened() const { return runs_opened_; }
   // The last time at which these cells are all alive if nothing is committed. REQUIRES: no family
   // has an earlier era.
   int64_t alive_until_us() const { return alive_until_us_; }
@@ -157,6 +159,7 @@ class NewestRead {
   size_t enough_ = 1;  // evaluate with so many of opened_
   int waits_ = 0;
   uint64_t entries_ = 0;
+  uint32_t runs_opened_ = 0;
   int64_t alive_until_us_ = INT64_MAX;
   int64_t left_ = 0;     // entries of the evaluation
   bool judged_ = false;  // the present entry; fate_ is its state

@@ -17,7 +17,7 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
                            retention_.not_before_us()});
   start.cells = 0;
   const Bytes row = request.spec.rows.ranges().front().start;
-  if (is_row_covered(request.sources, row)) return Outcome::handed_over;
+  if (is_row_covered(request.sources, row, request.stamp)) return Outcome::handed_over;
   if (request.spec.filter) return read_newest(request, sink, start);
   set_row_bounds(row, lower_, upper_);
   Outcome outcome = Outcome::done;

@@ -20,6 +20,7 @@ class RunSource final : public ReadSource {
   EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override;
   bool prefetch(const ReadScope& scope, size_t place) const override;
   SourceBounds bounds() const override { return bounds_; }
+  bool is_run() const override { return true; }
   const std::vector<RangeTombstone>& range_deletes() const override;
 
  private:

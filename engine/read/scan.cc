@@ -79,7 +79,7 @@ std::optional<ScanStep> ScanCursor::find_newest() {
     outcome = newest_read_->resume();
   } else {
     renew_stamp();
-    if (!is_row_covered(*setup_.sources, newest_row_)) {
+    if (!is_row_covered(*setup_.sources, newest_row_, stamp_)) {
       outcome =
           newest_read_->run({*wanted_columns_.columns, wanted_columns_.versions, *setup_.sources,
                              newest_row_, stamp_, now_us_, setup_.started.has_value()});
@@ -90,11 +90,12 @@ std::optional<ScanStep> ScanCursor::find_newest() {
     return ScanStep::blocked;
   }
   entries_read_ += newest_read_->entries_read();
-  newest_found_ = outcome == NewestRead::Outcome::done;
+  newest_found_ = outcome == NewestRead::Outcome::done && !counts_runs_;
   if (newest_found_) {
     newest_read_->close();
     return std::nullopt;
   }
+  const uint32_t runs_opened = newest_read_->runs_opened();
   newest_read_.reset();
   // The rest of a row that was found before: nothing else can give it.
   if (setup_.started && given_before_ != 0) {
@@ -103,10 +104,12 @@ std::optional<ScanStep> ScanCursor::find_newest() {
     return std::nullopt;
   }
   open_sources();
+  if (outcome == NewestRead::Outcome::done) runs_.opened = runs_opened;
   return std::nullopt;
 }
 
 ScanStep ScanCursor::give_newest(CellSink& sink) {
+  begun_ = false;
   while (given_before_ < newest_read_->cells()) {
     const bool pause = sink.cell(newest_read_->cell(given_before_++)) == CellSink::Flow::pause;
     row_open_ = given_before_ < newest_read_->cells();
@@ -227,7 +230,7 @@ uint32_t ScanCursor::steps_before_seek() const {
 // Processes the result of a move and makes the next move.
 template <bool kNotes>
 Step ScanCursor::take(Step step, CellSink& sink) {
-  if (ends_with_row_ && !row_open_) return yield_between(step);
+  if (ends_with_row_ && !row_open_ && !begun_) return yield_between(step);
   if (aim_ == Aim::row_before) return take_row_before(step);
   aim_ = Aim::entry;
   if (step == Step::ready && row_open_ && !pause_asked_ && judge_.in_column(merge_.key()))
@@ -246,7 +249,7 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     return step;
   }
   if (here) return take_entry<kNotes>(sink, false);
-  if (ends_with_row_) return yield_between(step);
+  if (ends_with_row_ && !begun_) return yield_between(step);
   if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_.view())))
     return after_row();
   if (ranges_.was_left() && is_past_window(step)) return next_range(step);
@@ -375,6 +378,7 @@ Step ScanCursor::enter_row() {
     return fail_with(
         Error(Errc::data_loss, fmt::format("'{}' is no entry key", escape_bytes(key))));
   row_prefix_.assign(judge_.row_prefix());
+  begun_ = false;
   row_open_ = true;
   row_gave_ = false;
   misses_ = 0;
@@ -505,7 +509,8 @@ ScanCursor::ScanCursor(ScanSetup setup)
       judge_(*setup_.schema, retention(), range_deletes_),
       select_(setup_.spec->time_range, setup_.spec->versions),
       wanted_from_us_(setup_.spec->time_range.start_us),
-      all_cells_(select_.takes_all()) {
+      all_cells_(select_.takes_all()),
+      counts_runs_(setup_.spec->explain || setup_.spec->include_dead) {
   if (ranges_.empty()) {
     place_ = Place::finished;
     return;
@@ -513,14 +518,18 @@ ScanCursor::ScanCursor(ScanSetup setup)
   const ReadSpec& spec = *std::exchange(setup_.spec, nullptr);
   if (setup_.watch) setup_.watch->attach(range_deletes_);
   if (spec.filter) filter_.emplace(spec.filter, setup_.filtered_row_bytes);
-  if (setup_.started) given_before_ = setup_.started->cells;
+  if (setup_.started) {
+    begun_ = true;
+    given_before_ = setup_.started->cells;
+  }
   ranges_.scope().newer_cells_count = retention().any_counts();
   const bool names = filter_ && filter_->compiled().columns();
   // A watch may need the row's other cells.
   if (!setup_.watch) {
     ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
   }
-  if (!setup_.watch && is_read_of_one_row(spec)) {
+  const bool tries = counts_runs_ && !with_expiry_ && is_one_row(spec.rows);
+  if (tries || (!setup_.watch && is_read_of_one_row(spec))) {
     wanted_columns_ = wanted_columns(spec, setup_.columns);
   }
   if (wanted_columns_.columns == nullptr) {
@@ -541,6 +550,13 @@ void ScanCursor::open_sources() {
     merge_.add_borrowed(*it);
     opened_.push_back(source.get());
   }
+  if (counts_runs_) count_runs();
+}
+
+void ScanCursor::count_runs() {
+  const auto is_run = [](const auto& source) { return source->is_run(); };
+  runs_.all = static_cast<uint32_t>(std::ranges::count_if(*setup_.sources, is_run));
+  runs_.opened = static_cast<uint32_t>(std::ranges::count_if(opened_, is_run));
 }
 
 // Cells with earlier timestamps need not be read, since they are dead whenever rows are judged;
@@ -580,7 +596,7 @@ void ScanCursor::unpin(const Error& why) {
     return setup_.pin->drop();
   }
   const bool stands = place_ == Place::between || place_ == Place::fresh;
-  if (stands && !row_open_ && !closing_ && !filtering_ && setup_.pin->is_stale())
+  if (stands && !row_open_ && !begun_ && !closing_ && !filtering_ && setup_.pin->is_stale())
     return renew_sources();
   close_sources();
   setup_.pin->drop();

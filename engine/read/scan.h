@@ -46,6 +46,9 @@
 // sink may pause it: then `filtering_` is set, and the next run() continues it first; at the end of
 // a row `closing_` is set too.
 //
+// A read that explains counts runs. If it would stop without notes (newest_read.h), it is tried so
+// first, and only the runs that this opens are kept of it: with notes every run is read.
+//
 // With a watch (cell_watch.h) the watch selects the cells, which carry a note. A read without a
 // watch and without ReadSpec::with_expiry runs a separate instantiation of the code at no extra
 // cost.
@@ -97,6 +100,13 @@ inline constexpr uint32_t kEntriesPerSlice = 2048;
 inline constexpr int64_t kSliceUs = 300;
 inline constexpr int64_t kEntriesPerLook = 64;
 
+// Of a read that explains: the runs of the tablet on disk, and those that the same read without
+// notes opens unless it finds its row in the row cache.
+struct RunCount {
+  uint32_t all = 0;
+  uint32_t opened = 0;
+};
+
 struct ScanSetup {
   const TableSchema* schema = nullptr;        // kept alive by `pin`
   const TableRetention* retention = nullptr;  // kept alive by `pin`; null: made from `schema`
@@ -147,8 +157,7 @@ class ScanCursor {
   // No row is open: a cursor over the rows after last_row() returns what this one would still
   // return.
   bool between_rows() const {
-    const bool begun = place_ == Place::fresh && setup_.started.has_value();
-    return !row_open_ && !closing_ && !begun && place_ != Place::moving;
+    return !row_open_ && !closing_ && !begun_ && place_ != Place::moving;
   }
   // The last row read to its end, whether or not it had a result; empty: none yet. REQUIRES:
   // between_rows().
@@ -156,6 +165,7 @@ class ScanCursor {
 
   uint64_t rows() const { return rows_; }  // rows with a result so far
   uint64_t entries_read() const { return entries_read_; }
+  const RunCount& runs() const { return runs_; }  // after the first row; zeros: not counted
 
  private:
   enum class Place : uint8_t {
@@ -181,6 +191,7 @@ class ScanCursor {
   std::optional<ScanStep> find_newest();
   ScanStep give_newest(CellSink& sink);
   void open_sources();
+  void count_runs();
   int64_t dead_before_us() const;
   void close_sources();
   void renew_sources();
@@ -252,6 +263,8 @@ class ScanCursor {
   CellSelect select_;
   const int64_t wanted_from_us_;  // start of the wanted times
   const bool all_cells_;          // select_ takes all live cells
+  const bool counts_runs_;        // the read explains
+  RunCount runs_;
   std::optional<RowFilter> filter_;
   WantedColumns wanted_columns_;             // of newest_read_
   std::unique_ptr<NewestRead> newest_read_;  // until it proves unfit; then as if it had never been
@@ -264,6 +277,7 @@ class ScanCursor {
   Step stood_ = Step::end;
   bool renewed_ = false;        // the sources were replaced: stood_ is invalid
   bool ends_with_row_ = false;  // run() began within a row, and is_outdated()
+  bool begun_ = false;          // ScanSetup::started, whose row was not entered yet
   bool row_open_ = false;       // a row was started and not closed
   bool row_gave_ = false;       // the open row has had a cell
   KeyBuffer row_prefix_;        // of the last row started or sought (reversed)
@@ -293,6 +307,7 @@ class ScanCursor {
 struct ReadStart {
   ScanStep step = ScanStep::done;
   std::unique_ptr<ScanCursor> cursor;  // null: the result is complete
+  RunCount runs = {};                  // of a complete result
 };
 
 }  // namespace cellar::engine

@@ -48,6 +48,7 @@ class ReadSource {
   virtual ~ReadSource() = default;
 
   virtual SourceBounds bounds() const { return {}; }
+  virtual bool is_run() const { return false; }  // of tables on disk
 
   // Makes an iterator over at least every entry that can change the result for `scope`, in the
   // arena; null if there is none. Skipping must be sound: a table may be skipped by its time bounds

@@ -96,8 +96,9 @@ class Spans {
       if (step.rank == 0 || step.rank == kNoRank) continue;
       const double share = static_cast<double>(cells.bytes_from_rank(step.rank)) / all;
       for (const TimeHistogram::Bucket& bucket : cells.times.buckets()) {
-        const int64_t from_us = add_saturating(bucket.first_us, step.older_than_us + 1);
-        const int64_t to_us = add_saturating(bucket.last_us, step.older_than_us + 1);
+        const int64_t after_us = add_saturating(step.older_than_us, 1);
+        const int64_t from_us = add_saturating(bucket.first_us, after_us);
+        const int64_t to_us = add_saturating(bucket.last_us, after_us);
         if (to_us <= watermark_us) continue;  // it was alive then, so it does not have that rank
         add(std::max(from_us, watermark_us), to_us, bucket.bytes, share);
       }

@@ -10,6 +10,8 @@ namespace {
 
 // Retry hint for a write refused because memory is full.
 constexpr uint32_t kMemoryRetryMs = 100;
+// Retry hint for a range delete refused because of others: merges take a while.
+constexpr uint32_t kMergeRetryMs = 1000;
 // Retry hint for a write refused by a quiesced tablet: the new tablets usually serve by then.
 constexpr uint32_t kQuiesceRetryMs = 10;
 // Retry hint for a read refused during a rule change: the change is usually in force or called off
@@ -43,6 +45,14 @@ Error rule_is_changed(TabletId tablet) {
 Error row_is_elsewhere(Bytes row, TabletId tablet) {
   return Error(Errc::aborted,
                fmt::format("row '{}' is not in tablet {}", escape_bytes(row), tablet));
+}
+
+Error range_deletes_are_full(TabletId tablet, uint64_t bytes, uint64_t most_bytes) {
+  return Error(Errc::resource_exhausted,
+               fmt::format("the range deletes of tablet {} take {} of {} bytes until merges have "
+                           "dropped them",
+                           tablet, bytes, most_bytes))
+      .retry_after(kMergeRetryMs);
 }
 
 Error memtables_are_full(ShardId shard, const MemtableBudget& memory) {

@@ -20,6 +20,8 @@ Error tablet_is_reshaped(TabletId tablet);
 Error rule_is_changed(TabletId tablet);
 // ABORTED: the caller's table map is outdated.
 Error row_is_elsewhere(Bytes row, TabletId tablet);
+// RESOURCE_EXHAUSTED, with a hint: merges drop range deletes.
+Error range_deletes_are_full(TabletId tablet, uint64_t bytes, uint64_t most_bytes);
 // RESOURCE_EXHAUSTED, with a hint. Includes the error of a failing flush, such as a full disk, for
 // which more memory would not help.
 Error memtables_are_full(ShardId shard, const MemtableBudget& memory);

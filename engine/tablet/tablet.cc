@@ -30,7 +30,7 @@ CommitStamp newest_change(const TableSchema& schema) {
   return newest;
 }
 
-// Validates a DropRowRange with a token.
+// Validates a DropRowRange.
 Result<void> check_range(const RangeDelete& range) {
   const size_t longest = std::max(range.start.size(), range.end.size());
   if (longest <= kMaxRowKeyBytes) return {};
@@ -162,10 +162,29 @@ Result<void> Tablet::check_row(Bytes row) const {
 
 Result<void> Tablet::check(const Write& write) {
   TRY_VOID(check_serving());
-  if (write.range_token != nullptr) return check_range(*write.range);
-  if (write.range) return {};
+  if (write.range) return check_range(*write.range);
   TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
   return check_row(write.mutation.row);
+}
+
+// Refuses a range delete if those of the tablet would not fit into one block of a table, with room
+// for those of tablets that it is merged with.
+Result<void> Tablet::check_range_room(const RangeDelete& range) {
+  if (ranges_counted_at_ != publications_) {
+    ranges_counted_at_ = publications_;
+    range_bytes_ = 0;
+    for (const auto& source : version_->sources) {
+      for (const RangeTombstone& one : source->range_deletes()) {
+        range_bytes_ += RangeTombstone::most_bytes(one.start.size(), one.end.size());
+      }
+    }
+  }
+  const uint64_t bytes = RangeTombstone::most_bytes(range.start.size(), range.end.size());
+  const uint64_t most_bytes = shard_.options.most_range_delete_bytes;
+  if (range_bytes_ + bytes > most_bytes) {
+    return std::unexpected(range_deletes_are_full(id_, range_bytes_, most_bytes));
+  }
+  return {};
 }
 
 CommitStamp Tablet::next_stamp() const {
@@ -293,6 +312,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
       write.done(write);  // the tablet has no part of the range
       return {};
     }
+    if (!outside) TRY_VOID(check_range_room(*write.range));
   }
   write.stamp = stamp;
   TRY_VOID(encode(write, judged));
@@ -320,12 +340,16 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
       write.append));
   last_stamp_ = write.stamp;
   last_commit_ = write.stamp;
+  const size_t ranges = memtable.entries.range_deletes().size();
   Insert insert(memtable.entries, shard_.tokens, range_tokens_, id_);
   const auto inserted = visit_commit(payload_, write.stamp, insert);
   CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
   memtable.count();
   if (write.range) {
     range_deleted_ = write.stamp;
+    for (const RangeTombstone& one : std::span(memtable.entries.range_deletes()).subspan(ranges)) {
+      range_bytes_ += RangeTombstone::most_bytes(one.start.size(), one.end.size());
+    }
   } else {
     shard_.rows.wrote(row_owner_, write.mutation.row, write.stamp);
   }
@@ -538,10 +562,14 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
     // No cell was returned: the cursor may read at the newest version.
     if (started->cells == 0) started.reset();
   }
-  ReadStart start{ScanStep::paused, make_cursor(spec, nullptr, nullptr, started)};
+  ReadStart start{
+      .step = ScanStep::paused, .cursor = make_cursor(spec, nullptr, nullptr, started), .runs = {}};
   if (clock != nullptr) start.cursor->watch(*clock);
   if (outcome != RowReader::Outcome::paused) start.step = start.cursor->run(sink);
-  if (start.step == ScanStep::done) start.cursor.reset();
+  if (start.step == ScanStep::done) {
+    start.runs = start.cursor->runs();
+    start.cursor.reset();
+  }
   return start;
 }
 

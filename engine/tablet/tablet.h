@@ -229,6 +229,7 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   Result<void> check_serving() const;
   Result<void> check_row(Bytes row) const;
   Result<void> check(const Write& write);
+  Result<void> check_range_room(const RangeDelete& range);
   Result<void> refuse(const Write& write, Error error) const;
   Result<void> encode(Write& write, bool judged);
   Result<void> encode_with_range_token(const Write& write);
@@ -285,6 +286,8 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   int64_t newest_flushed_us_ = INT64_MIN;
   uint64_t row_owner_;                   // in the shard's row cache
   CommitStamp range_deleted_;            // the last delete of rows since the tablet was opened
+  uint64_t range_bytes_ = 0;             // of range deletes, at most, in the version
+  uint64_t ranges_counted_at_ = 0;       // publications_ when they were counted
   const Error* lost_deletes_ = nullptr;  // of version_: why some range deletes are unknown
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // in the tables with which it was opened

@@ -76,6 +76,7 @@ class CountedRun final : public ReadSource {
   const std::vector<RangeTombstone>& range_deletes() const override {
     return inner_.range_deletes();
   }
+  bool is_run() const override { return true; }
 
  private:
   EntryRunSource inner_;
@@ -140,6 +141,19 @@ std::vector<OwnedCell> by_newest_read(TabletBed& bed, const ReadSpec& spec, cons
     cells.push_back({std::string(cell.row), std::string(cell.family), std::string(cell.qualifier),
                      cell.timestamp_us, std::string(cell.value), ""});
   }
+  return cells;
+}
+
+// A cursor that explains.
+std::vector<OwnedCell> explained(TabletBed& bed, ReadSpec spec, const RowStart& at, Random* blocks,
+                                 RunCount& runs) {
+  spec.explain = true;
+  ScanSetup setup = setup_of(bed, spec, blocks);
+  setup.started = at;
+  ScanCursor cursor(std::move(setup));
+  CollectingSink sink;
+  std::vector<OwnedCell> cells = support::scan_all(cursor, sink, kEntriesPerSlice, [] {});
+  runs = cursor.runs();
   return cells;
 }
 
@@ -231,8 +245,12 @@ TEST(NewestRead, RandomHistoriesEqualAMergeOfEverything) {
       size_t opened = 0;
       Random* blocks = random.one_in(2) ? &random : nullptr;
       const ScanSetup all = setup_of(bed, spec, nullptr);
-      if (!is_row_covered(*all.sources, row)) {
+      RunCount runs;
+      ASSERT_EQ(to_text(explained(bed, spec, at, blocks, runs)), wanted);
+      ASSERT_EQ(runs.all, bed.runs().size());
+      if (!is_row_covered(*all.sources, row, at.stamp)) {
         ASSERT_EQ(to_text(by_newest_read(bed, spec, at, blocks, opened, unfit)), wanted);
+        ASSERT_EQ(runs.opened, opened);
         ++reads;
         stopped += opened < bed.runs().size();
       }

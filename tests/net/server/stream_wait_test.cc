@@ -92,6 +92,34 @@ TEST_P(StreamWaitTest, ARowThatWasBegunIsNotSentAgain) {
   EXPECT_EQ(std::ranges::adjacent_find(cells), cells.end()) << "one was sent twice";
 }
 
+TEST_P(StreamWaitTest, ARowThatWasBegunIsNotSentAgainAfterASplit) {
+  const std::string row = key(kRows);
+  const int versions = 10;
+  for (int i = 0; i < versions; ++i) put(row, std::string(40 * 1024, 'v'), 1000 * (i + 1));
+  reader.send(wire::request_frame(
+      Op::ReadRows, 5,
+      wire::read_rows_body("t",
+                           {.ranges = {{row, row + '\0'}}, .reversed = reversed(), .credits = 1})));
+  bed.world().run_for_us(100'000);
+  ASSERT_EQ(reader.received.size(), 1u);
+  flatbuffers::FlatBufferBuilder builder;
+  const auto at = wire::bytes_vector(builder, key(3));
+  fb::SplitTabletRequestBuilder split(builder);
+  split.add_tablet_id(bed.shard(0).tables().find("t")->locate(row).id.value());
+  split.add_row(at);
+  ASSERT_EQ(peer.code_of(Op::SplitTablet, std::string(wire::finish_body(builder, split.Finish()))),
+            Errc::ok);
+  reader.send(credit_frame(5, 60));
+  ASSERT_TRUE(reader.answer(5));
+  std::vector<std::string> cells;
+  for (Answer& chunk : reader.received) {
+    for (const std::string& cell : cells_of(chunk)) cells.push_back(cell.substr(0, 20));
+  }
+  std::ranges::sort(cells);
+  EXPECT_EQ(std::ranges::adjacent_find(cells), cells.end()) << "one was sent twice";
+  EXPECT_EQ(cells.size(), static_cast<size_t>(versions));
+}
+
 TEST_P(StreamWaitTest, NoWorkIsDoneForAReaderWithoutCredit) {
   begin(5, 2);
   const uint64_t before = slices();
