@@ -136,6 +136,8 @@ Bytes ChunkBuilder::finish() {
   chunk.add_repeated(repeated_);
   chunk.add_answer_not_kept(answer_not_kept_);
   chunk.add_commit_stamp(commit_stamp_ns_);
+  chunk.add_runs(runs_);
+  chunk.add_runs_opened(runs_opened_);
   const Bytes body = finish_body(builder_, chunk.Finish());
   clear();
   return body;
@@ -152,6 +154,7 @@ void ChunkBuilder::clear() {
   last_label_ = 0;
   repeated_ = answer_not_kept_ = false;
   commit_stamp_ns_ = 0;
+  runs_ = runs_opened_ = 0;
   bytes_ = 0;
 }
 

@@ -46,6 +46,12 @@ class ChunkBuilder final : public CellSink {
     answer_not_kept_ = answer_not_kept;
   }
 
+  // Sent with the next chunk.
+  void set_runs(uint32_t all, uint32_t opened) {
+    runs_ = all;
+    runs_opened_ = opened;
+  }
+
   // Of the commit that the next chunk answers.
   void set_commit_stamp(uint64_t stamp_ns) { commit_stamp_ns_ = stamp_ns; }
 
@@ -94,6 +100,8 @@ class ChunkBuilder final : public CellSink {
   bool repeated_ = false;
   bool answer_not_kept_ = false;
   uint64_t commit_stamp_ns_ = 0;
+  uint32_t runs_ = 0;
+  uint32_t runs_opened_ = 0;
   flatbuffers::FlatBufferBuilder builder_;
   std::string fixed_;  // the body in the fixed layout
 

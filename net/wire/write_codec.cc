@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/model/key.h"
+
 namespace cellar::wire {
 namespace {
 
@@ -261,6 +263,10 @@ Result<void> decode(const fb::DropRowRangeRequest& request, DecodedDrop& out) {
     if (prefix.empty()) {
       return fail(Errc::invalid_argument, "an empty prefix would drop every row");
     }
+    if (prefix.size() > kMaxRowKeyBytes) {
+      return fail(Errc::invalid_argument, "a prefix of {} bytes is over the limit of {}",
+                  prefix.size(), kMaxRowKeyBytes);
+    }
     out.start = prefix;
     out.end = prefix_successor(prefix);
     return {};
@@ -270,6 +276,10 @@ Result<void> decode(const fb::DropRowRangeRequest& request, DecodedDrop& out) {
   }
   out.start = bytes_of(request.start());
   out.end = bytes_of(request.end());
+  if (std::max(out.start.size(), out.end.size()) > kMaxRowKeyBytes) {
+    return fail(Errc::invalid_argument, "a bound of {} bytes is over the limit of {}",
+                std::max(out.start.size(), out.end.size()), kMaxRowKeyBytes);
+  }
   if (request.end() != nullptr && out.end < out.start) {
     return fail(Errc::invalid_argument, "the range ends at '{}', before it starts at '{}'",
                 escape_bytes(out.end), escape_bytes(out.start));

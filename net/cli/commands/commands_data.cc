@@ -19,7 +19,7 @@ CommandResult lookup(Session& session, const Arguments& arguments) {
   TRY(const auto row, session.client().read_row(arguments[0], read));
   CellExplainer explainer(session, arguments[0]);
   RowPrinter printer(session, std::move(columns), false, &explainer);
-  if (row) printer.row(row->key(), row->cells());
+  if (row) printer.row(*row);
   if (printer.rows() > 0) return kDone;
   const bool chosen = read.filter.has_value() || arguments.has("columns");
   return fail(Errc::not_found, "row '{}' of table '{}' has no {}cells", session.show_key(read.row),

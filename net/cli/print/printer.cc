@@ -104,6 +104,16 @@ void RowPrinter::row(Bytes key, std::span<const client::Cell> cells) {
   }
 }
 
+void RowPrinter::row(const client::Row& one) {
+  if (explainer_ != nullptr) runs_ = one.runs();
+  const uint64_t before = rows_;
+  row(one.key(), one.cells());
+  const Console& console = session_.console;
+  if (rows_ == before || runs_.all == 0 || session_.json || !console.out_is_terminal) return;
+  const std::string text = fmt::format("opens {} of {}", runs_.opened, counted(runs_.all, "run"));
+  console.print("{}\n", console.styled(Style::dim, text + " on disk"));
+}
+
 void RowPrinter::print_json(Bytes key, const std::vector<const client::Cell*>& cells) {
   std::string out;
   begin_json_row(out, key, session_.json_forms());
@@ -112,7 +122,11 @@ void RowPrinter::print_json(Bytes key, const std::vector<const client::Cell*>& c
     add_json_cell(out, *cell, cell == cells.front(), session_.json_forms(),
                   explained ? explainer_->json(*cell) : std::string());
   }
-  session_.console.print("{}]}}\n", out);
+  out += ']';
+  if (runs_.all != 0) {
+    out += fmt::format(",\"runs\":{},\"runs_opened\":{}", runs_.all, runs_.opened);
+  }
+  session_.console.print("{}}}\n", out);
 }
 
 // The key, then one line per version: the column (once), time, value.

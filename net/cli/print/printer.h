@@ -26,6 +26,8 @@ class RowPrinter {
   // Prints up to `limit` rows (0: no limit); returns false when that is reached.
   bool block(const client::CellBlock& block, uint64_t limit);
   void row(Bytes key, std::span<const client::Cell> cells);
+  // The answer to a read of one row; with `explainer`, also how many runs of tables it opens.
+  void row(const client::Row& row);
 
   uint64_t rows() const { return rows_; }
   uint64_t cells() const { return cells_; }
@@ -44,6 +46,7 @@ class RowPrinter {
   ColumnChoice choice_;
   bool keys_only_;
   CellExplainer* explainer_;
+  client::RunCount runs_;
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;
   std::string open_row_;

@@ -29,6 +29,11 @@ const std::vector<KeySpec> kFateKeys = {
     {"explain", "", "show when each cell dies, and of what"},
     {"include-dead", "", "show also what is dead and still on disk, and of what it died"},
 };
+const std::vector<KeySpec> kRowFateKeys = {
+    kFateKeys[0],
+    {"explain", "", "show when each cell dies, and of what, and how many runs the read opens"},
+    kFateKeys[2],
+};
 const std::vector<KeySpec> kRowRegex = {
     {"regex", "REGEX", "rows whose whole key matches (RE2)"},
 };
@@ -36,7 +41,7 @@ std::vector<CommandSpec> row_commands() {
   return {
       CommandSpec(
           "lookup", "Rows", "TABLE ROW", 2, 2, false, "Show one row.", "",
-          joined(kCellChoice, kFateKeys),
+          joined(kCellChoice, kRowFateKeys),
           {"cellar lookup packages libc6", "cellar lookup packages libc6 versions=1 since=-7d"},
           &lookup),
       CommandSpec("read", "Rows", "TABLE", 1, 1, false, "Show rows, in the order of their keys.",

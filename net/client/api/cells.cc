@@ -38,6 +38,7 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   block.answer_not_kept_ = chunk->answer_not_kept();
   block.repeated_ = chunk->repeated();
   block.commit_stamp_ns_ = chunk->commit_stamp();
+  block.runs_ = {.all = chunk->runs(), .opened = chunk->runs_opened()};
 
   const size_t cell_count = chunk->cells() ? chunk->cells()->size() : 0;
   const size_t label_sets = chunk->label_sets() ? chunk->label_sets()->size() : 0;

@@ -33,6 +33,13 @@ struct Cell {
   const Explanation* explained = nullptr;  // if requested
 };
 
+// Of an explained read of one row: the runs of its tablet on disk, and those that the same read
+// without explanation opens, unless the row cache has its answer. Zeros: not known.
+struct RunCount {
+  uint32_t all = 0;
+  uint32_t opened = 0;
+};
+
 // A row, or the part of a row in one block. Until a part is complete, the row's cells are
 // provisional: if the stream fails before, the row was not returned. The last part may have no
 // cells, because a block may be sent before the end of the row is known.
@@ -62,6 +69,7 @@ class CellBlock {
   bool answer_not_kept() const { return answer_not_kept_; }
   bool repeated() const { return repeated_; }
   uint64_t commit_stamp_ns() const { return commit_stamp_ns_; }
+  RunCount runs() const { return runs_; }
   // Whether the node returned expiry times; older nodes do not.
   bool tells_expiry() const { return tells_expiry_; }
 
@@ -81,6 +89,7 @@ class CellBlock {
   bool answer_not_kept_ = false;
   bool repeated_ = false;
   uint64_t commit_stamp_ns_ = 0;
+  RunCount runs_;
 };
 
 // One complete row; several blocks if it is larger than a chunk.
@@ -100,6 +109,7 @@ class Row {
   uint64_t commit_stamp_ns() const {
     return blocks_.empty() ? 0 : blocks_.front().commit_stamp_ns();
   }
+  RunCount runs() const { return blocks_.empty() ? RunCount() : blocks_.back().runs(); }
 
  private:
   std::vector<CellBlock> blocks_;

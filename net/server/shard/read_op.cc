@@ -32,6 +32,7 @@ void ReadOp::begin(ShardServer& shard, Session& of, const wire::FrameHeader& req
   slice_.error.reset();
   slice_.gone = false;
   slice_.step = ScanStep::done;
+  slice_.runs = {};
   if (!alarm_) {
     alarm_.emplace(
         shard.timers(), [](void* self) { static_cast<ReadOp*>(self)->on_alarm(); }, this);
@@ -125,6 +126,7 @@ void ReadOp::slice_done() {
   if (slice_.step == ScanStep::done) {
     const bool enough = row_limit_ != 0 && builder.rows() >= row_limit_;
     plan_.passed();
+    if (single_) builder.set_runs(slice_.runs.all, slice_.runs.opened);
     if (enough || !plan_.more()) return finish();
     if (must_stop()) return fail_with(stop_reason());
     return home->defer(*this);  // not recursive: a table may have many empty tablets

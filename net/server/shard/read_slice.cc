@@ -35,6 +35,7 @@ bool ReadSlice::start(ScanStep& how) {
       server->engine().start_read(tablet, epoch, op->read.spec, op->builder, &server->wall());
   if (started) {
     how = started->step;
+    runs = started->runs;
     cursor = std::move(started->cursor);
     return true;
   }
@@ -52,6 +53,7 @@ void ReadSlice::read() {
   if (cursor && cursor->must_reopen()) return reopen();
   if (cursor) {
     how = cursor->run(op->builder);
+    runs = cursor->runs();
   } else if (!start(how)) {
     return;
   }

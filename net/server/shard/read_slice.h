@@ -48,6 +48,7 @@ struct ReadSlice final : HandedOver, DeferredTask {
   // Results.
   std::unique_ptr<engine::ScanCursor> cursor;
   engine::ScanStep step = engine::ScanStep::done;
+  engine::RunCount runs;       // if step is ScanStep::done
   std::optional<Error> error;  // if step is ScanStep::failed
   // If failed: no cursor was opened; the tablet is not there, or held by a change of rules.
   bool gone = false;

@@ -6,6 +6,7 @@
 #include "engine/catalog/reshape_plan.h"
 #include "engine/model/token.h"
 #include "engine/preview_rule.h"
+#include "tests/engine/write/range_token_bed.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::engine {
@@ -101,6 +102,54 @@ TEST(RequestLimits, ATokenHasSoManyBytesAndNoMore) {
   const auto refused = validate_token(token);
   ASSERT_FALSE(refused);
   expect_told(refused.error(), Errc::invalid_argument, {"65", "64"});
+}
+
+TEST(RangeDeleteLimits, ATabletHoldsSoManyBytesUntilTheyAreMerged) {
+  support::TestNodeOptions options;
+  options.engine.most_range_delete_bytes = 2000;
+  options.engine.removal_margin_us = 0;
+  support::TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  ASSERT_TRUE(node.set("t", std::string(100, 'r') + "0", "f:q", 1, "dropped below"));
+  ASSERT_TRUE(node.flush("t"));
+  const auto drop = [&](int i) {
+    const std::string row = std::string(100, 'r') + std::to_string(i);
+    return node.drop_rows("t", row, row + '\0');
+  };
+  int dropped = 0;
+  while (dropped < 100 && drop(dropped)) ++dropped;
+  EXPECT_EQ(dropped, 9);  // 203 bytes of bounds, 18 beside
+  const auto refused = drop(dropped);
+  ASSERT_FALSE(refused);
+  expect_told(refused.error(), Errc::resource_exhausted, {"range deletes", "2000 bytes"});
+  EXPECT_TRUE(refused.error().retryable());
+  ASSERT_TRUE(node.set("t", "r", "f:q", 1, "v")) << "other writes are not refused";
+  ASSERT_TRUE(node.flush("t"));
+  EXPECT_FALSE(drop(dropped)) << "they are on disk";
+  ASSERT_TRUE(node.close());
+  ASSERT_TRUE(node.reopen());
+  EXPECT_FALSE(drop(dropped)) << "after a start too";
+  ASSERT_TRUE(node.compact("t"));
+  EXPECT_TRUE(drop(dropped)) << "nothing is left of what they deleted";
+  EXPECT_EQ(node.cells("t").size(), 1u);
+}
+
+// What is repeated or refused stores nothing, and takes no room.
+TEST(RangeDeleteLimits, ARepetitionTakesNoRoom) {
+  support::TestNodeOptions options;
+  options.engine.most_range_delete_bytes = 2000;
+  support::RangeTokenBed bed(options);
+  ASSERT_TRUE(bed.node.create_table("t", {"f"}));
+  support::DropAsk ask;
+  ask.start = std::string(300, 'a');
+  ask.end = std::string(300, 'b');
+  ask.issued_us = bed.now_us();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(bed.drop_in(bed.tablets()[0], ask), "OK");
+  support::DropAsk late = ask;
+  late.token = "late";
+  late.issued_us = bed.now_us() - 24 * 3'600'000'000;
+  for (int i = 0; i < 10; ++i) EXPECT_NE(bed.drop_in(bed.tablets()[0], late), "OK");
+  EXPECT_TRUE(bed.node.drop_rows("t", "x", "y"));
 }
 
 }  // namespace

@@ -135,5 +135,22 @@ TEST_F(CliGc, TheFateOfACellIsToldWithItsClause) {
   refused({"gc", "explain", "fates", "absent"}, kNotFound, "has no cells, dead ones included");
 }
 
+// A read of the newest version of a column leaves older runs closed; a read of the row does not.
+TEST_F(CliGc, ExplainTellsHowManyRunsAReadOpens) {
+  good({"createtable", "runs", "families=f:maxversions=4"});
+  good({"set", "runs", "r", "f:q=old@1000", "f:p=old@1000"});
+  EXPECT_EQ(good({"lookup", "runs", "r", "--explain", "--json"}).find("\"runs\""),
+            std::string::npos);
+  good({"flush", "runs"});
+  good({"set", "runs", "r", "f:q=new@2000"});
+  good({"flush", "runs"});
+  const std::string newest =
+      good({"lookup", "runs", "r", "columns=f:q", "versions=1", "--explain", "--json"});
+  EXPECT_NE(newest.find("],\"runs\":2,\"runs_opened\":1}\n"), std::string::npos) << newest;
+  const std::string all = good({"lookup", "runs", "r", "--explain", "--json"});
+  EXPECT_NE(all.find("],\"runs\":2,\"runs_opened\":2}\n"), std::string::npos) << all;
+  EXPECT_EQ(good({"lookup", "runs", "r", "--json"}).find("\"runs\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cellar::cli

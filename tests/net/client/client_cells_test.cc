@@ -28,6 +28,7 @@ std::string chunk_of(bool expiry, bool explanation) {
     builder.cell(cell);
   }
   builder.end_row("row");
+  if (explanation) builder.set_runs(8, 1);
   return std::string(builder.finish());
 }
 
@@ -47,6 +48,8 @@ TEST(CellNotes, ComeBackAsTheyWereTold) {
   EXPECT_EQ(cells[2].explained->cause, DeathCause::hidden);
   EXPECT_TRUE(cells[2].explained->dead);
   EXPECT_EQ(cells[2].explained->clause, 3);
+  EXPECT_EQ(block->runs().all, 8u);
+  EXPECT_EQ(block->runs().opened, 1u);
 }
 
 TEST(CellNotes, OnlyWhatIsAskedForIsSent) {
@@ -55,6 +58,7 @@ TEST(CellNotes, OnlyWhatIsAskedForIsSent) {
   EXPECT_FALSE(plain->tells_expiry());
   EXPECT_EQ(plain->cells()[1].expire_at_us, kNoExpiry);
   EXPECT_EQ(plain->cells()[1].explained, nullptr);
+  EXPECT_EQ(plain->runs().all, 0u);
   EXPECT_EQ(CellBlock::decode(chunk_of(true, false))->cells()[1].explained, nullptr);
   EXPECT_EQ(CellBlock::decode(chunk_of(false, true))->cells()[1].expire_at_us, kNoExpiry);
 }

@@ -193,6 +193,13 @@ TEST(Drop, TakesAPrefixOrBounds) {
   EXPECT_EQ(code(nullptr, "a", "a"), Errc::ok);
   EXPECT_EQ(code(nullptr, "b", "a"), Errc::invalid_argument);
   EXPECT_EQ(code(nullptr, "b", nullptr), Errc::ok);
+  const std::string longest(kMaxRowKeyBytes, 'k');
+  const std::string longer = longest + 'k';
+  EXPECT_EQ(code(longest.c_str(), nullptr, nullptr), Errc::ok);
+  EXPECT_EQ(code(longer.c_str(), nullptr, nullptr), Errc::invalid_argument);
+  EXPECT_EQ(code(nullptr, longest.c_str(), nullptr), Errc::ok);
+  EXPECT_EQ(code(nullptr, longer.c_str(), nullptr), Errc::invalid_argument);
+  EXPECT_EQ(code(nullptr, "a", longer.c_str()), Errc::invalid_argument);
 }
 
 TEST(Rule, FormIsChecked) {
