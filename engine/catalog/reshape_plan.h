@@ -2,6 +2,7 @@
 // See reshape.h.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct QuiescedTablet {
   uint64_t version = kAbsent;  // of its manifest entry
   CommitStamp last_stamp;      // the children's stamps are greater
   std::vector<BlobId> blobs;   // all blobs that it names
+  std::set<BlobId> lost;       // of these, tables that could not be opened
   // Per child, the tables with data of it, and the rows that belong to both parent and child.
   std::vector<std::vector<TableItem>> parts;
 };
@@ -37,6 +39,7 @@ struct ReshapeEdit {
   NodeState node;                    // with the ids taken
   std::vector<TabletSeed> children;  // versions unknown
   std::vector<VersionEdit> edits;    // those of the children are last
+  std::set<BlobId> lost;             // QuiescedTablet::lost of all parents
 };
 
 // FAILED_PRECONDITION if the table has the maximum number of tablets.

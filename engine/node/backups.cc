@@ -11,6 +11,7 @@
 #include "engine/read/block_load.h"
 #include "engine/sstable/table_slice.h"
 #include "engine/sstable/table_writer.h"
+#include "engine/store/blob/blob_files.h"
 #include "io/base/log.h"
 #include "io/loop/timers.h"
 
@@ -85,8 +86,10 @@ Async<Result<void>> check_name_is_free(BackupStore& store, std::string name) {
   co_return fail(Errc::already_exists, "there is a backup '{}' already", name);
 }
 
+}  // namespace
+
 // A backup in progress.
-class Taking {
+class Backups::Taking {
  public:
   Taking(BlobStore& blobs, BackupStore& store, const Runtime& runtime, BackupProgress& progress)
       : blobs_(blobs), store_(store), work_(runtime.timers, runtime.executor, progress) {}
@@ -125,6 +128,16 @@ class Taking {
   Async<Result<BackupBlob>> bring(BlobId id) {
     CO_TRY(std::optional<BackupBlob> found, co_await found_there(id));
     if (found) co_return *found;
+    // A file that earlier backups name is only replaced by the bytes that they have measured.
+    const auto known = known_.find(id);
+    if (known != known_.end()) {
+      CO_TRY(const BackupBlob here, co_await work_.measure(blobs_, id));
+      if (here.bytes != known->second.bytes || here.crc != known->second.crc) {
+        co_return fail(Errc::data_loss,
+                       "{} is not what an earlier backup has of it; its copy there is kept",
+                       blob_path(id));
+      }
+    }
     CO_TRY(const BackupBlob copied, co_await work_.copy(blobs_, store_.blobs(), id));
     CO_TRY_VOID(co_await work_.compare(store_.blobs(), copied));
     CO_TRY_VOID(co_await work_.read_entries(store_.blobs(), id));
@@ -155,8 +168,6 @@ class Taking {
   std::map<BlobId, uint64_t> there_;
 };
 
-}  // namespace
-
 Async<Result<void>> Backups::hold_blobs(std::optional<std::vector<BlobId>> only) {
   home_deleter_.hold(only);
   auto hold = [this, &only](ShardId shard) -> Async<Result<void>> {
@@ -178,8 +189,14 @@ Async<Result<void>> Backups::release_blobs() {
 Async<Result<void>> Backups::take(BackupStore& store, BackupRequest request,
                                   BackupProgress& progress) {
   AsyncMutex::Lock lock = co_await lock_.lock();
+  CO_TRY_VOID(check_backup_name(request.name));
+  CO_TRY_VOID(co_await store.claim(request.source));
+  CO_TRY_VOID(co_await check_name_is_free(store, request.name));
+  Taking taking(shards_.home().blobs, store, shards_.home().runtime, progress);
+  CO_TRY_VOID(co_await taking.look_around());
+  // Not while the destination is only looked at: it may be slow.
   CO_TRY_VOID(co_await hold_blobs(std::nullopt));
-  Result<void> done = co_await take_held(store, request, progress);
+  Result<void> done = co_await take_held(taking, store, request, progress);
   const Result<void> released = co_await release_blobs();
   if (done && !released) done = released;
   co_return done;
@@ -213,13 +230,8 @@ Async<Result<void>> Backups::flush_each(std::map<uint64_t, std::string>& tables,
   co_return Result<void>();
 }
 
-Async<Result<void>> Backups::take_held(BackupStore& store, const BackupRequest& request,
-                                       BackupProgress& progress) {
-  CO_TRY_VOID(check_backup_name(request.name));
-  CO_TRY_VOID(co_await store.claim(request.source));
-  CO_TRY_VOID(co_await check_name_is_free(store, request.name));
-  Taking taking(shards_.home().blobs, store, shards_.home().runtime, progress);
-  CO_TRY_VOID(co_await taking.look_around());
+Async<Result<void>> Backups::take_held(Taking& taking, BackupStore& store,
+                                       const BackupRequest& request, BackupProgress& progress) {
   progress.phase = "flushing";
   CO_TRY(const std::vector<const TableEntry*> named, tables_named(request.tables));
   std::set<uint64_t> ids;

@@ -34,7 +34,8 @@ class Backups {
                                     BackupProgress& progress);
 
  private:
-  Async<Result<void>> take_held(BackupStore& store, const BackupRequest& request,
+  class Taking;
+  Async<Result<void>> take_held(Taking& taking, BackupStore& store, const BackupRequest& request,
                                 BackupProgress& progress);
   Async<Result<void>> flush_each(std::map<uint64_t, std::string>& tables, bool must);
   Async<Result<void>> hold_blobs(std::optional<std::vector<BlobId>> only);

@@ -1,8 +1,10 @@
 #include "engine/node/create_table.h"
 
+#include <set>
 #include <utility>
 
 #include "engine/catalog/audit_trail.h"
+#include "engine/store/blob/blob_files.h"
 
 namespace cellar::engine {
 
@@ -51,7 +53,10 @@ Async<Result<TableEntry>> TableCreations::install_adopted(Catalog::Creation plan
     seeds[catalog_.tables().shard_of(seed.state.home).value()].push_back(seed);
   }
   auto stage = [this, &seeds](ShardId shard) -> Async<Result<void>> {
-    return shards_.engine(shard).reshape().stage(seeds[shard.value()]);
+    CO_TRY(const std::set<BlobId> lost,
+           co_await shards_.engine(shard).reshape().stage(seeds[shard.value()]));
+    if (lost.empty()) co_return Result<void>();
+    co_return fail(Errc::data_loss, "{} cannot be opened", blob_path(*lost.begin()));
   };
   Result<void> staged = co_await shards_.on_every(std::move(stage));
   Result<std::vector<uint64_t>> versions = std::vector<uint64_t>();

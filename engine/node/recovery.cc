@@ -101,8 +101,13 @@ Async<Result<void>> Recovery::remove_orphan_blobs() {
   CO_TRY(const auto found, co_await blobs.list());
   for (const BlobInfo& blob : found) {
     if (blob.sealed && named_blobs_.contains(blob.id)) continue;
-    CO_TRY_VOID(co_await blobs.remove(blob.id));
-    ++orphans_;
+    const Result<void> removed = co_await blobs.remove(blob.id);
+    if (removed) {
+      ++orphans_;
+    } else {
+      log_warn("node", "an unused file stays until the next start: {}",
+               removed.error().to_string());
+    }
   }
   co_return Result<void>{};
 }
@@ -198,7 +203,11 @@ Async<Result<void>> Recovery::remove_litter_logs() {
   }
   CO_TRY(const auto logs, co_await store.list());
   for (const LogId log : logs) {
-    if (!named.contains(log)) CO_TRY_VOID(co_await store.remove(log));
+    if (named.contains(log)) continue;
+    const Result<void> removed = co_await store.remove(log);
+    if (!removed) {
+      log_warn("node", "an unused log stays until the next start: {}", removed.error().to_string());
+    }
   }
   co_return Result<void>{};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/store/blob/blob_files.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
 #include "io/loop/limited_work.h"
@@ -192,6 +193,20 @@ Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
   co_return children;
 }
 
+// The parents serve these tables from memory; the children could not.
+Async<std::unexpected<Error>> Reshape::keep_parents(const Reshaping& reshaping,
+                                                    std::set<BlobId> lost) {
+  const std::vector<TabletId> ids = reshaping.parents();
+  auto note = [&ids, &lost](ShardReshape& shard) -> Async<void> {
+    shard.note_damage(ids, lost);
+    co_return;
+  };
+  co_await on(reshaping.from, std::move(note));
+  co_return fail(Errc::data_loss,
+                 "{} is served from memory and cannot be opened again: a compaction writes it anew",
+                 blob_path(*lost.begin()));
+}
+
 // Steps 3 to 5, and the installation of the children.
 Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   CO_TRY(const std::vector<QuiescedTablet> parents, co_await quiesce_in_time(reshaping));
@@ -200,7 +215,9 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   span.from = co_await on(reshaping.to, std::move(end));
   CO_TRY(ReshapeEdit edit, plan_edit(catalog_.tables(), reshaping, parents, span));
   auto stage = [&edit](ShardReshape& shard) { return shard.stage(edit.children); };
-  CO_TRY_VOID(co_await on(reshaping.to, std::move(stage)));
+  CO_TRY(std::set<BlobId> lost, co_await on(reshaping.to, std::move(stage)));
+  std::erase_if(lost, [&edit](BlobId blob) { return edit.lost.contains(blob); });
+  if (!lost.empty()) co_return co_await keep_parents(reshaping, std::move(lost));
   CO_TRY(const std::vector<uint64_t> versions, co_await catalog_.commit(edit.edits));
   const size_t children = edit.children.size();
   catalog_.tables().reshaped(reshaping.entry.schema.id, reshaping.first, reshaping.count,

@@ -45,6 +45,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,7 @@ class Reshape {
   // Steps 2 to 7, under the catalog lock.
   Async<Result<Children>> run(Reshaping reshaping);
   Async<Result<ReshapeEdit>> replace(const Reshaping& reshaping);
+  Async<std::unexpected<Error>> keep_parents(const Reshaping& reshaping, std::set<BlobId> lost);
   Async<Result<std::vector<QuiescedTablet>>> quiesce_in_time(const Reshaping& reshaping);
   Async<Result<void>> remove_parents(const Reshaping& reshaping);
   Async<Result<void>> give_up(const Reshaping& reshaping);

@@ -12,6 +12,11 @@ namespace {
 
 KeyRange range_of(const Tablet& tablet) { return {tablet.state().start, tablet.state().end}; }
 
+// What rows its range deletes cover is not known any more: every tablet that may have some is lost.
+bool hides_range_deletes(const TabletTable& table) {
+  return table.slice().table().is_lost() && table.meta().range_deletes > 0;
+}
+
 // The tables of the tablet that overlap `range`, each restricted to it.
 std::vector<TableItem> part_of(const Tablet& tablet, const KeyRange& range) {
   std::vector<TableItem> part;
@@ -20,7 +25,9 @@ std::vector<TableItem> part_of(const Tablet& tablet, const KeyRange& range) {
       TableItem item = table->item();
       item.rows = intersect(item.rows, intersect(range_of(tablet), range));
       if (item.rows.empty()) continue;
-      if (!TableSlice(table->slice().table(), item.rows).empty()) part.push_back(std::move(item));
+      if (hides_range_deletes(*table) || !TableSlice(table->slice().table(), item.rows).empty()) {
+        part.push_back(std::move(item));
+      }
     }
   }
   return part;
@@ -33,7 +40,10 @@ QuiescedTablet describe(const Tablet& tablet, const std::vector<KeyRange>& range
   quiesced.version = tablet.manifest_version();
   quiesced.last_stamp = tablet.last_stamp();
   for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) quiesced.blobs.push_back(table->blob());
+    for (const Ref<TabletTable>& table : run.tables) {
+      quiesced.blobs.push_back(table->blob());
+      if (table->slice().table().is_lost()) quiesced.lost.insert(table->blob());
+    }
   }
   for (const KeyRange& range : ranges) quiesced.parts.push_back(part_of(tablet, range));
   return quiesced;
@@ -94,6 +104,16 @@ void ShardReshape::resume(const std::vector<TabletId>& ids) {
   }
 }
 
+void ShardReshape::note_damage(const std::vector<TabletId>& ids, const std::set<BlobId>& blobs) {
+  for (const TabletId id : ids) {
+    for (const TabletRun& run : tablets_.at(id)->version().runs) {
+      for (const Ref<TabletTable>& table : run.tables) {
+        if (blobs.contains(table->blob())) table->slice().table().note_tail_damage();
+      }
+    }
+  }
+}
+
 void ShardReshape::share_tables(const std::vector<TabletId>& ids) {
   for (TabletId id : ids) tablets_.at(id)->share_tables();
 }
@@ -129,14 +149,20 @@ Async<void> ShardReshape::open_ahead(std::vector<TableItem> tables) {
   }
 }
 
-Async<Result<void>> ShardReshape::stage(std::vector<TabletSeed> seeds) {
+Async<Result<std::set<BlobId>>> ShardReshape::stage(std::vector<TabletSeed> seeds) {
   if (shard_.wal.is_stopped()) co_return std::unexpected(shard_.wal.refusal());
+  std::set<BlobId> lost;
   for (TabletSeed& seed : seeds) {
     CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(shard_, std::move(seed)));
     tablet->count_tables(false);
+    for (const TabletRun& run : tablet->version().runs) {
+      for (const Ref<TabletTable>& table : run.tables) {
+        if (table->slice().table().is_lost()) lost.insert(table->blob());
+      }
+    }
     staged_.push_back(std::move(tablet));
   }
-  co_return Result<void>{};
+  co_return lost;
 }
 
 void ShardReshape::unstage() {

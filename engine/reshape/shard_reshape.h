@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class ShardReshape {
   Async<Result<std::vector<QuiescedTablet>>> quiesce(std::vector<TabletId> ids,
                                                      std::vector<KeyRange> ranges);
   void resume(const std::vector<TabletId>& ids);
+  // These tables are served from memory and cannot be opened again: a merge writes them anew.
+  void note_damage(const std::vector<TabletId>& ids, const std::set<BlobId>& blobs);
   // See Tablet::share_tables.
   void share_tables(const std::vector<TabletId>& ids);
   // Removes the tablets for new requests; their tables stay until their readers end.
@@ -45,7 +48,8 @@ class ShardReshape {
   // Opens tables of the future children as far as possible, so that stage() finds them open.
   Async<void> open_ahead(std::vector<TableItem> tables);
   // Makes the children, invisibly; unstage() discards them and the tables opened ahead.
-  Async<Result<void>> stage(std::vector<TabletSeed> seeds);
+  // Returns the tables that could not be opened; their rows would not be served.
+  Async<Result<std::set<BlobId>>> stage(std::vector<TabletSeed> seeds);
   void unstage();
   // Makes the children serve, with the versions of their manifest entries in the order of staging.
   void install(const std::vector<uint64_t>& versions);

@@ -187,6 +187,10 @@ Async<void> LocalManifestStore::extend_spare(uint64_t to_bytes) {
   OpenOptions options;
   options.mode = spare_bytes_ == 0 ? OpenOptions::Mode::create_new : OpenOptions::Mode::read_write;
   auto file = co_await fs_.open(spare, options);
+  if (!file && file.error().code == Errc::already_exists) {  // there was no room for its bytes
+    options.mode = OpenOptions::Mode::read_write;
+    file = co_await fs_.open(spare, options);
+  }
   if (!file) co_return;  // as with a full disk: the next file takes the space available
   Result<void> extended = co_await (*file)->allocate(0, to_bytes);
   const Result<uint64_t> size = co_await (*file)->size();

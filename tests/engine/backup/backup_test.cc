@@ -227,6 +227,24 @@ TEST_F(Backup, HoldsAllOfATableThatIsDroppedAndRestoredMeanwhile) {
   }
 }
 
+// A file that has rotted here is not copied over the good copy of it that earlier backups name.
+TEST_F(Backup, ADamagedFileDoesNotReplaceItsCopies) {
+  create();
+  fill("one");
+  ASSERT_TRUE(back_up("one"));
+  std::string blob;
+  for (const std::string& path : node_.disk().all_files()) {
+    if (path.starts_with("blob/")) blob = path;
+  }
+  ASSERT_TRUE(node_.disk().corrupt(blob, node_.disk().read_all(blob)->size() - 20, 0x10));
+  const auto again = back_up("two");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Errc::data_loss);
+  EXPECT_NE(again.error().message.find(blob), std::string::npos) << again.error().message;
+  EXPECT_TRUE(verify("one"));
+  EXPECT_FALSE(verify("two"));
+}
+
 TEST_F(Backup, OneThatWasCutShortIsNoneAndTheDestinationStaysUsable) {
   create();
   fill("one");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/store/blob/blob_files.h"
 #include "tests/support/test_node.h"
@@ -39,6 +40,12 @@ class LostTable : public testing::Test {
     ASSERT_TRUE(error) << key;
     EXPECT_EQ(error->code, Errc::data_loss) << error->to_string();
     EXPECT_NE(error->message.find(path), std::string::npos) << error->message;
+  }
+
+  // To the other of two shards.
+  static Result<engine::TabletDescriptor> move(TestNode& node) {
+    const engine::TabletDescriptor tablet = node.table("t")->tablets[0];
+    return node.move(tablet.id, 1 - tablet.shard.value());
   }
 
   TestNode node_;
@@ -102,6 +109,64 @@ TEST_F(LostTable, OneThatHeldRangeDeletesTakesItsTabletWithIt) {
   const auto beside = node_.read_row("other", "r");
   ASSERT_TRUE(beside) << beside.error().to_string();
   EXPECT_EQ(beside->size(), 1u) << "of another tablet";
+}
+
+// No split and no move may leave the lost table behind: nobody would know of its range deletes.
+TEST_F(LostTable, RangeDeletesStayLostWhenTheTabletIsReplaced) {
+  TestNodeOptions options;
+  options.shards = 2;
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(node.set("t", row(i), "f:q", 5, "old"));
+  ASSERT_TRUE(node.flush("t"));
+  std::set<std::string> before;
+  for (const std::string& path : node.disk().all_files()) before.insert(path);
+  ASSERT_TRUE(node.drop_rows("t", row(10), row(20)));
+  ASSERT_TRUE(node.flush("t"));
+  std::string lost;
+  for (const std::string& path : node.disk().all_files()) {
+    if (path.starts_with("blob/") && !before.contains(path)) lost = path;
+  }
+  ASSERT_TRUE(node.close());
+  ASSERT_TRUE(node.disk().corrupt(lost, node.disk().read_all(lost)->size() - 20, 0x10));
+  ASSERT_TRUE(node.reopen());
+  const auto expect_loss = [&](int i) {
+    const auto cells = node.read_row("t", row(i));
+    ASSERT_FALSE(cells) << i;
+    EXPECT_EQ(cells.error().code, Errc::data_loss);
+  };
+  expect_loss(15);
+  const auto moved = move(node);
+  EXPECT_TRUE(moved) << moved.error().to_string();
+  expect_loss(15);
+  (void)node.split(node.table("t")->tablets[0].id, row(50));
+  node.world().run_for_us(60'000'000);
+  for (const int i : {0, 10, 15, 20, 70, 99}) expect_loss(i);
+  EXPECT_TRUE(has(node.disk().all_files(), lost));
+}
+
+// A table that is served from memory stays served: a move that would lose it is refused.
+TEST_F(LostTable, AMoveLosesNoTableThatIsServed) {
+  TestNodeOptions options;
+  options.shards = 2;
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(node.set("t", row(i), "f:q", 5, "v"));
+  ASSERT_TRUE(node.flush("t"));
+  std::string damaged;
+  for (const std::string& path : node.disk().all_files()) {
+    if (path.starts_with("blob/")) damaged = path;
+  }
+  ASSERT_TRUE(node.disk().corrupt(damaged, node.disk().read_all(damaged)->size() - 20, 0x10));
+  const auto before = node.cells("t");
+  const auto moved = move(node);
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Errc::data_loss);
+  EXPECT_NE(moved.error().message.find(damaged), std::string::npos) << moved.error().message;
+  EXPECT_EQ(node.cells("t"), before);
+  ASSERT_TRUE(node.compact("t"));
+  EXPECT_TRUE(move(node));
+  EXPECT_EQ(node.cells("t"), before);
 }
 
 TEST_F(LostTable, OneThatIsMissingIsRefusedAtTheStart) {

@@ -91,5 +91,27 @@ TEST_F(ManifestFailure, OfTheCatalogStopsEveryShardAndTheNextStartServes) {
   EXPECT_EQ(node_->read_row("t", "z")->size(), 1u);
 }
 
+// What no tablet names harms nothing: it stays until a start can remove it.
+TEST_F(ManifestFailure, AnUnusedFileThatCannotBeRemovedStopsNoStart) {
+  ASSERT_TRUE(node_->flush("t"));
+  ASSERT_TRUE(node_->close());
+  std::string used;
+  for (const std::string& path : node_->disk().all_files()) {
+    if (path.starts_with("blob/")) used = path;
+  }
+  std::string unused = used;
+  unused[unused.find('.') - 1] ^= 1;
+  ASSERT_TRUE(node_->disk().write_all(unused, *node_->disk().read_all(used)));
+  ASSERT_TRUE(faults_.add("remove path=" + unused + " error=EIO sticky nth=1"));
+  ASSERT_TRUE(node_->reopen());
+  EXPECT_GT(faults_.hits(), 0u);
+  EXPECT_TRUE(node_->set("t", "a", "f:q", 2, "again"));
+  EXPECT_EQ(node_->read_row("t", "z")->size(), 1u);
+  ASSERT_TRUE(node_->close());
+  faults_.clear();
+  ASSERT_TRUE(node_->reopen());
+  EXPECT_FALSE(node_->disk().read_all(unused));
+}
+
 }  // namespace
 }  // namespace cellar::support

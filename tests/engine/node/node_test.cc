@@ -280,5 +280,26 @@ TEST(Node, ARestartStormGrowsNeitherLogNorTables) {
   EXPECT_LE(node.disk().all_files().size(), most);
 }
 
+// A node that stops calls off a compaction that somebody waits for, and loses nothing.
+TEST(Node, ACompactionIsCalledOffAtTheEnd) {
+  TestNode node;
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  fill(node, 0, 50, "v");
+  ASSERT_TRUE(node.flush("t"));
+  fill(node, 50, 100, "v");
+  ASSERT_TRUE(node.flush("t"));
+  const auto before = node.cells("t");
+  node.node().engine(ShardId{0}).end_merges();
+  const auto compacted = node.compact("t");
+  ASSERT_FALSE(compacted);
+  EXPECT_EQ(compacted.error().code, Errc::cancelled);
+  node.world().run_for_us(10'000'000);
+  EXPECT_EQ(node.cells("t"), before);
+  ASSERT_TRUE(node.close());
+  ASSERT_TRUE(node.reopen());
+  EXPECT_EQ(node.cells("t"), before);
+  EXPECT_TRUE(node.compact("t"));
+}
+
 }  // namespace
 }  // namespace cellar::support

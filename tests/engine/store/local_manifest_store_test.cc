@@ -236,6 +236,21 @@ TEST_F(ManifestTest, AFullDiskAtRollingRefusesTheEditAndTheNextOneWorks) {
   EXPECT_EQ(value_of(reopened(*disk.clone())).size(), 2u);
 }
 
+// The file of the next manifest was made without room for its bytes: they follow when there is.
+TEST_F(ManifestTest, ASpareWithoutBytesIsExtendedLater) {
+  StoreRig rig(disk);
+  expect_ok(rig.rules.add("allocate path=manifest/spare nth=1 error=ENOSPC"));
+  auto store = open(rig);
+  ASSERT_EQ(rig.rules.hits(), 1u);
+  uint64_t version = kAbsent;
+  for (int i = 0; i < 40; ++i) {
+    version = value_of(commit(rig, *store, edit_of(kNode, version, std::to_string(i))))[0];
+  }
+  const auto spare = disk.read_all("manifest/spare");
+  ASSERT_TRUE(spare);
+  EXPECT_GE(spare->size(), small_manifest().min_edit_bytes);
+}
+
 TEST_F(ManifestTest, BytesAreThoseOfTheWorkedExample) {
   VersionEdit edit = edit_of(tablet(7), 4, "s");
   edit.put_items = {{1, "x"}};
