@@ -394,7 +394,7 @@ Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
 }
 
 Async<Result<void>> ShardEngine::close() {
-  context_.merge_slot.cancel();
+  context_.merge_slot.end();
   co_await scrubber_.stop();
   co_await maintenance_.stop();
   std::vector<Tablet*> closing;

@@ -62,6 +62,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
                                const Clock* clock) override;
   Async<Result<void>> flush(TabletId tablet) override;
   Async<Result<void>> compact(TabletId tablet) override;
+  void end_merges() override { context_.merge_slot.end(); }
   Result<uint64_t> tablet_bytes(TabletId tablet) const override;
   EngineStats stats() const override;
   ShardFigures shard_figures() const override;

@@ -250,7 +250,7 @@ class FirstDeath final : public CellWatch {
 RowReading::RowReading(Tablet& tablet, ConditionalWrite& write, bool may_wait)
     : tablet_(tablet), write_(write), may_wait_(may_wait) {
   if (write.rules.empty()) return;
-  modify_.emplace(write.rules);
+  modify_.emplace(write.rules, tablet_.shard().options.limits.row_bytes);
   if (write.rules.size() > kMostNamedColumns) return;
   for (const ModifyRule& rule : write.rules) {
     columns_.push_back({std::string(rule.family), std::string(rule.qualifier)});

@@ -26,6 +26,7 @@ MergeSlot::Running::Running(MergeSlot& slot, const Tablet& tablet, MergeJob& job
   slot_.tablet_ = &tablet;
   slot_.began_us_ = slot_.clock_.now_us();
   slot_.inputs_ = std::move(inputs);
+  if (slot_.ended_) job.cancel();
 }
 
 MergeSlot::Running::~Running() {
@@ -37,6 +38,11 @@ MergeSlot::Running::~Running() {
 
 void MergeSlot::cancel() {
   if (job_ != nullptr) job_->cancel();
+}
+
+void MergeSlot::end() {
+  ended_ = true;
+  cancel();
 }
 
 void MergeSlot::cancel(const Tablet& tablet) {

@@ -62,6 +62,8 @@ class MergeSlot {
   // Cancels the running job, if any; with a tablet, if it is the tablet's.
   void cancel();
   void cancel(const Tablet& tablet);
+  // Cancels the running job and every later one.
+  void end();
 
  private:
   TrustedClock& clock_;
@@ -73,6 +75,7 @@ class MergeSlot {
   Pace* pace_ = nullptr;
   MergeSpeed speed_;
   size_t reclaims_waiting_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace cellar::engine

@@ -88,6 +88,9 @@ Async<HttpResponse> handle_drain(HttpNode& node, const HttpRequest& request) {
 }
 
 Async<HttpResponse> handle_reload(HttpNode& node, const HttpRequest&) {
+  if (node.readiness().stopping()) {
+    co_return error_response(503, "UNAVAILABLE", node.readiness().reason());
+  }
   node.served()->ask_reload();
   co_return json_response({{"asked", true}}, 200);
 }

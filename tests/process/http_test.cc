@@ -66,6 +66,7 @@ TEST_F(HttpNodeTest, DrainsInSightOfProxiesBeforeItsSessionsEnd) {
   EXPECT_NE(answer.body.find("draining"), std::string::npos);
   EXPECT_EQ(http_get(http_, "/healthz").status, 200);
   EXPECT_TRUE(client->server_info()) << "its sessions are served on";
+  ::kill(node_->pid(), SIGHUP);  // to reload is too late, and no reason to end at once
   int status = 0;
   ASSERT_EQ(waitpid(node_->pid(), &status, 0), node_->pid());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;

@@ -124,8 +124,10 @@ int serve_until_told(Server& server, Readiness& readiness, Sidecar* sidecar, con
   manager.stopping("drains");
   log_info("server", "draining signal={} within_us={}", signal,
            server.options().net.drain_within_us);
-  // From here on a second signal has its default action and ends the process.
-  const sigset_t set = node_signals();
+  // From here on a second signal to stop has its default action and ends the process; one to reload
+  // does nothing.
+  sigset_t set = node_signals();
+  sigdelset(&set, SIGHUP);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   drain(server, readiness);
   log_info("server", "stopping signal={}", signal);

@@ -172,6 +172,10 @@ Async<bool> Session::wait_for_room() {
     }
   }
   shard_.memory_queue().leave(memory, *this);
+  // Nothing was received meanwhile: the pace counts from here.
+  paced_us_ = shard_.timers().now_us();
+  paced_bytes_ = frames_.partial_bytes();
+  watch_pace();
   co_return !broken_;
 }
 

@@ -223,6 +223,7 @@ class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHa
   void begin_partial();
   void drop_frame();
   void check_pace();
+  void watch_pace();
   Async<bool> handle_frames();
   Async<void> wait_for_time();
   void handle(const wire::Frame& frame);

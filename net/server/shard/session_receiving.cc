@@ -139,7 +139,7 @@ Async<bool> Session::reserve_frame() {
     if (refused && answer_begun(no_room())) drop_frame();
   }
   wanted_bytes_ = 0;
-  if (claim_.bytes > 0 && !broken_ && !pace_.armed()) pace_.arm_after_us(kPaceUs);
+  watch_pace();
   co_return !broken_;
 }
 
@@ -301,6 +301,10 @@ bool Session::obey_ahead() {
     }
   }
   return false;
+}
+
+void Session::watch_pace() {
+  if (claim_.bytes > 0 && !broken_ && !pace_.armed()) pace_.arm_after_us(kPaceUs);
 }
 
 // While a frame holds memory, which others may need.
