@@ -134,7 +134,7 @@ Result<Step> MergeJob::merge_slice(Step step) {
     if (!judge_.in_row(key)) {
       if (!judge_.begin_row(key, kMaxStamp, cut_off_.now_us(), cut_off_.counted_now_us()))
         return fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(key));
-      cut_ = writer_ != nullptr && writer_->file_bytes() >= plan_.table_bytes;
+      cut_ = writer_ != nullptr && writer_->is_full(plan_.table_bytes);
       judged_ = false;
     }
     if (!judged_) {

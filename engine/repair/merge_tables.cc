@@ -105,7 +105,7 @@ Async<Result<std::vector<TableMeta>>> TableMerge::write(Tables& tables, TableWri
       done = fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(merge.key()));
       break;
     }
-    if (writer && writer->file_bytes() >= table_bytes && key.row_prefix != row) {
+    if (writer && writer->is_full(table_bytes) && key.row_prefix != row) {
       auto meta = co_await finish_table(*writer, {});
       writer.reset();
       if (!meta) {

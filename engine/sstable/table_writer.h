@@ -64,12 +64,18 @@ class TableWriter {
 
   // Size so far, including pending data; grows by blocks.
   uint64_t file_bytes() const { return offset_ + block_.bytes(); }
+  // The table should end: it has so many bytes, or an index that is large beside its blocks.
+  bool is_full(uint64_t table_bytes) const {
+    return file_bytes() >= table_bytes || index_.bytes() >= kMostIndexBytes;
+  }
   uint64_t entries() const { return meta_.entries; }
   bool empty() const { return meta_.entries == 0 && ranges_.empty(); }
   // The last key added, from which a caller finds the end of a row.
   Bytes last_key() const { return last_key_; }
 
  private:
+  static constexpr size_t kMostIndexBytes = 64u << 20;
+
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
   void cut_block();
   BlockHandle append(Bytes raw);

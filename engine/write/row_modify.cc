@@ -23,7 +23,8 @@ std::string store_counter(int64_t value) {
 
 }  // namespace
 
-RowModify::RowModify(std::span<const ModifyRule> rules) : rules_(rules), column_of_(rules.size()) {
+RowModify::RowModify(std::span<const ModifyRule> rules, size_t most_bytes)
+    : rules_(rules), most_bytes_(most_bytes), column_of_(rules.size()) {
   std::vector<size_t> order(rules.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&rules](size_t a, size_t b) {
@@ -54,6 +55,8 @@ CellSink::Flow RowModify::cell(const CellView& cell) {
   if (column.has_cell || column.family != cell.family || column.qualifier != cell.qualifier) {
     return Flow::more;
   }
+  bytes_ += cell.value.size();
+  if (bytes_ > most_bytes_) return Flow::pause;  // make() tells
   column.has_cell = true;
   column.has_value = true;
   column.timestamp_us = cell.timestamp_us;
@@ -92,6 +95,10 @@ Result<void> RowModify::apply(const ModifyRule& rule, Column& column,
 
 Result<void> RowModify::make(int64_t server_us, const MutationLimits& limits) {
   mutations_.clear();
+  if (bytes_ > most_bytes_) {
+    return fail(Errc::invalid_argument, "the columns hold more than {} bytes together",
+                most_bytes_);
+  }
   for (size_t i = 0; i < rules_.size(); ++i) {
     TRY_VOID(apply(rules_[i], columns_[column_of_[i]], limits));
   }

@@ -18,7 +18,8 @@ namespace cellar::engine {
 class RowModify final : public CellSink {
  public:
   // `rules` are viewed.
-  explicit RowModify(std::span<const ModifyRule> rules);
+  // `most_bytes`: of the columns' values together; with more make() fails with INVALID_ARGUMENT.
+  RowModify(std::span<const ModifyRule> rules, size_t most_bytes);
 
   Flow cell(const CellView& cell) override;
   Flow end_row(Bytes row) override;
@@ -43,6 +44,8 @@ class RowModify final : public CellSink {
   Result<void> apply(const ModifyRule& rule, Column& column, const MutationLimits& limits) const;
 
   std::span<const ModifyRule> rules_;
+  const size_t most_bytes_;
+  size_t bytes_ = 0;               // of the values of columns_, as collected
   std::vector<Column> columns_;    // sorted
   std::vector<size_t> column_of_;  // index into columns_ for each rule
   size_t next_ = 0;                // index into columns_: columns before it cannot follow

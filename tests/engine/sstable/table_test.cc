@@ -242,6 +242,34 @@ TEST(TableWriter, AFailedWriteIsAnErrorAndTheBlobCanBeAbandoned) {
   EXPECT_EQ(f.store.open_writers(), 0u);
 }
 
+// Long qualifiers that compress well: the index outgrows the blocks, and a block of it has a bound.
+TEST(TableWriter, IsFullWhenItsIndexIsLarge) {
+  TableFixture f;
+  auto out = f.world.block_on(f.loop, f.store.create(kBlob, 0, IoClass::flush));
+  TableWriterOptions options;
+  options.blob = kBlob;
+  TableWriter writer(options, std::move(*out));
+  std::string value;
+  append_cell_value(value, "v");
+  int rows = 0;
+  while (rows < 20'000 && !writer.is_full(256u << 20)) {
+    const std::string row = fmt::format("r{:08}", rows++);
+    for (const char last : {'0', '1'}) {
+      std::string key;
+      append_cell(key, row, "f", std::string(kMaxQualifierBytes - 1, 'a') + last, 5,
+                  CommitStamp{5});
+      writer.add(key, value);
+      if (writer.wants_flush()) ASSERT_TRUE(f.world.block_on(f.loop, writer.flush()));
+    }
+  }
+  EXPECT_GT(rows, 1'000);
+  EXPECT_LT(rows, 8'000);
+  EXPECT_LT(writer.file_bytes(), 256u << 20);
+  const auto meta = f.world.block_on(f.loop, writer.finish());
+  ASSERT_TRUE(meta) << meta.error().to_string();
+  EXPECT_TRUE(f.try_open(kBlob));
+}
+
 TEST(TableWriterDeathTest, KeysMustAscend) {
   TableFixture f;
   auto out = f.world.block_on(f.loop, f.store.create(kBlob, 0, IoClass::flush));

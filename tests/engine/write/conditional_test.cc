@@ -133,6 +133,30 @@ TEST_F(Conditional, ModifyAppliesItsRulesInOrderAndAnswersByColumn) {
       << "a refused one changed nothing";
 }
 
+// A request of some bytes must not collect a row of many gigabytes.
+class LimitedConditional : public Conditional {
+ protected:
+  static TestNodeOptions limited() {
+    TestNodeOptions options;
+    options.engine.limits.row_bytes = 1000;
+    return options;
+  }
+  LimitedConditional() : Conditional(limited()) {}
+};
+
+TEST_F(LimitedConditional, ModifyReadsNoMoreThanAMutationMayWrite) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}));
+  std::vector<Rule> some, all;
+  for (int i = 0; i < 10; ++i) {
+    const std::string q = std::to_string(i);
+    ASSERT_TRUE(node_.set("t", "r", "f:" + q, kAhead, std::string(200, 'v')));
+    all.push_back({q, ""});
+    if (i < 3) some.push_back({q, ""});
+  }
+  EXPECT_EQ(modify("r", all), "INVALID_ARGUMENT");
+  EXPECT_EQ(modify("r", some).substr(0, 3), "OK ");
+}
+
 TEST_F(Conditional, AnEmptyValueThatARuleMadeIsAValueForTheNext) {
   ASSERT_TRUE(node_.create_table("t", {"f"}));
   EXPECT_EQ(modify("r", {{"n", ""}, {"n", {}, 1}}), "FAILED_PRECONDITION");
