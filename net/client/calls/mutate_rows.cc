@@ -74,10 +74,7 @@ void MutateRowsOp::Part::finish(Result<wire::Frame> answer, Reach reach) {
   keep_entries(request(), again);
   for (uint32_t i = 0; i < again.size(); ++i) entries_[i] = entries_[again[i]];
   entries_.resize(again.size());
-  request().repeat = Repeat::always;
-  for (const uint32_t entry : entries_) {
-    if (op_->repeats_[entry] != Repeat::always) request().repeat = Repeat::unless_applied;
-  }
+  request().repeat = op_->repeat_of(entries_);
   op_->dispatcher_.submit_again(*this, pause_us);
 }
 
@@ -96,6 +93,10 @@ std::vector<uint32_t> MutateRowsOp::Part::to_repeat(const EntryResults& results,
                       RetryPolicy::safe(result.error(), op_->repeats_[entries_[i]]);
     if (safe) {
       again.push_back(i);
+      // With a token the repeat applies nothing if the first attempt did, so an earlier entry that
+      // is applied now would come after it.
+      if (op_->tokens_[entries_[i]] && result.error().applied != Applied::not_applied)
+        passed.insert(rows[i]);
     } else if (result || result.error().applied != Applied::not_applied) {
       passed.insert(rows[i]);
     }
@@ -120,8 +121,8 @@ MutateRowsOp::MutateRowsOp(Dispatcher& dispatcher, std::string_view table,
                            int64_t deadline_us, bool wait)
     : dispatcher_(dispatcher), results_(entries.size()) {
   for (const Mutation& entry : entries) {
-    const bool safe = options.draw_tokens.value_or(false) ||
-                      entry.safe_to_repeat(options.sole_writer.value_or(false));
+    tokens_.push_back(options.draw_tokens.value_or(false) || entry.token().has_value());
+    const bool safe = tokens_.back() || entry.safe_to_repeat(options.sole_writer.value_or(false));
     repeats_.push_back(safe ? Repeat::always : Repeat::unless_applied);
   }
   std::vector<std::vector<uint32_t>> parts;
@@ -131,11 +132,17 @@ MutateRowsOp::MutateRowsOp(Dispatcher& dispatcher, std::string_view table,
     request.deadline_us = deadline_us;
     request.wait = wait;
     request.keep_frame = true;
-    for (const uint32_t entry : part) {
-      if (repeats_[entry] != Repeat::always) request.repeat = Repeat::unless_applied;
-    }
+    request.repeat = repeat_of(part);
     prepared_.push_back({std::move(part), std::move(request)});
   }
+}
+
+// Of a request with these entries as a whole. With tokens each entry is looked at: to_repeat().
+Repeat MutateRowsOp::repeat_of(const std::vector<uint32_t>& entries) const {
+  for (const uint32_t entry : entries) {
+    if (repeats_[entry] != Repeat::always || tokens_[entry]) return Repeat::unless_applied;
+  }
+  return Repeat::always;
 }
 
 void MutateRowsOp::start(Completion<EntryResults>* completion) {

@@ -39,6 +39,7 @@ class MutateRowsOp : public std::enable_shared_from_this<MutateRowsOp> {
   };
   void cut(std::string_view table, const std::vector<Mutation>& entries,
            std::vector<std::vector<uint32_t>>& parts);
+  Repeat repeat_of(const std::vector<uint32_t>& entries) const;
   void part_ended(Reach reach);
 
   Dispatcher& dispatcher_;
@@ -46,6 +47,7 @@ class MutateRowsOp : public std::enable_shared_from_this<MutateRowsOp> {
   std::vector<Prepared> prepared_;  // until start()
   EntryResults results_;
   std::vector<Repeat> repeats_;   // per entry
+  std::vector<bool> tokens_;      // per entry: it has one
   std::vector<Part*> parts_;      // not yet ended
   bool answered_ = false;         // at least one part was answered entry by entry
   std::optional<Error> refused_;  // error of a request without entries

@@ -1,8 +1,10 @@
 #include "net/client/codec/decode.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "io/loop/mailbox.h"
 #include "net/wire/body.h"
 #include "net/wire/operate.h"
 #include "net/wire/point_codec.h"
@@ -227,6 +229,10 @@ Result<ServerHello> decode_hello(const Answer& answer) {
   hello.server_version = text_of(reply->server_version());
   hello.shard = reply->shard();
   hello.shards = reply->shards();
+  if (hello.shards > Mailbox::kMaxShards || hello.shard >= std::max(hello.shards, 1u)) {
+    return fail(Errc::internal, "the server says that it is shard {} of {}", hello.shard,
+                hello.shards);
+  }
   hello.now_us = reply->now_us();
   hello.instance = reply->instance();
   hello.advertise = text_of(reply->advertise());

@@ -285,14 +285,13 @@ void Connection::lose(Error why) {
   for (auto& [call, left] : carried) {
     Error error = why;
     error.applied = left && call->request_.writes ? Applied::maybe_applied : Applied::not_applied;
-    call->end(std::unexpected(std::move(error)), ending, Reach::now);
+    // Queued: a handler may cancel other calls, or destroy the client.
+    call->end(std::unexpected(std::move(error)), ending, Reach::queued);
   }
-  if (closed || !served) {
-    fail_queue(why, closed ? Ending::here : Ending::unreachable, Reach::now, closed);
-  }
+  if (closed || !served) fail_queue(why, closed ? Ending::here : Ending::unreachable, closed);
 }
 
-void Connection::fail_queue(const Error& why, Ending ending, Reach reach, bool all) {
+void Connection::fail_queue(const Error& why, Ending ending, bool all) {
   CallList patient;
   CallList failed;
   CallList queued = take_queue();
@@ -311,7 +310,7 @@ void Connection::fail_queue(const Error& why, Ending ending, Reach reach, bool a
     failed.pop_front();
     Error error = why;
     error.applied = Applied::not_applied;
-    call.end(std::unexpected(std::move(error)), ending, reach);
+    call.end(std::unexpected(std::move(error)), ending, Reach::queued);
   }
 }
 
@@ -349,7 +348,7 @@ void Connection::close() {
   state_ = State::closed;
   owner_ = nullptr;
   const Error why(Errc::cancelled, "the client was closed");
-  fail_queue(why, Ending::here, Reach::queued, true);
+  fail_queue(why, Ending::here, true);
   for (Slot& slot : slots_) {
     Call* call = slot.call;
     if (!call) continue;

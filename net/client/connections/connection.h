@@ -124,7 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Result<void> handle(const wire::Frame& frame);
   void lose(Error why);
   // Calls that wait for a connection are kept, unless `all`.
-  void fail_queue(const Error& why, Ending ending, Reach reach, bool all);
+  void fail_queue(const Error& why, Ending ending, bool all);
   void on_alarm();
   void on_keepalive();
   void ping();

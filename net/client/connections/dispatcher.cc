@@ -341,7 +341,8 @@ std::optional<uint32_t> Dispatcher::shard_of(std::string_view name, Bytes row) {
   if (!options_.route_by_shard || !connections_ || connections_->shards() < 2) return {};
   const auto at = tables_.find(name);
   if (at == tables_.end() || !at->second->map.known()) return {};
-  return at->second->map.locate(row).shard;
+  const uint32_t shard = at->second->map.locate(row).shard;
+  return shard < connections_->shards() ? std::optional(shard) : std::nullopt;
 }
 
 Dispatcher::Table& Dispatcher::table_of(std::string_view name) {

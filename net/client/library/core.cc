@@ -1,5 +1,7 @@
 #include "net/client/library/core.h"
 
+#include <utility>
+
 #include "io/base/check.h"
 #include "io/base/random.h"
 #include "io/net/tcp_transport.h"
@@ -44,7 +46,10 @@ Core::Core(client::ClientOptions options) {
 Core::~Core() { stop(); }
 
 void Core::stop() {
-  if (stopped_.exchange(true, std::memory_order_acq_rel)) return;
+  {
+    const std::lock_guard lock(posting_);
+    if (std::exchange(stopped_, true)) return;
+  }
   CHECK(std::this_thread::get_id() != thread_.get_id(), "a client is destroyed in its callback");
   asio::post(loop_.executor(), [this] { loop_.stop(); });
   thread_.join();
@@ -66,29 +71,30 @@ v0::Error Core::in_callback() {
 
 uint64_t Core::open(std::string table, client::ReadRows read, client::CallOptions options) {
   const uint64_t number = next_stream_.fetch_add(1, std::memory_order_relaxed);
-  if (stopped_.load(std::memory_order_acquire)) return number;
-  asio::post(loop_.executor(),
-             [this, number, name = std::move(table), asked = std::move(read), options] {
-               streams_.emplace(number, client_->read_rows(name, asked, options));
-             });
+  post([&] {
+    return [this, number, name = std::move(table), asked = std::move(read), options] {
+      streams_.emplace(number, client_->read_rows(name, asked, options));
+    };
+  });
   return number;
 }
 
 void Core::next(uint64_t stream, Callback<std::vector<v0::Row>> done) {
-  if (stopped_.load(std::memory_order_acquire)) return done(ended());
-  asio::post(loop_.executor(), [this, stream, done = std::move(done)]() mutable {
-    const auto at = streams_.find(stream);
-    if (at == streams_.end()) return done(ended());
-    at->second.async_next([done = std::move(done)](cellar::Result<client::CellBlock> block) {
-      if (!block) return done(library::to_public(block.error()));
-      done(rows_of(*block));
-    });
+  const bool posted = post([this, stream, &done] {
+    return [this, stream, done = std::move(done)]() mutable {
+      const auto at = streams_.find(stream);
+      if (at == streams_.end()) return done(ended());
+      at->second.async_next([done = std::move(done)](cellar::Result<client::CellBlock> block) {
+        if (!block) return done(library::to_public(block.error()));
+        done(rows_of(*block));
+      });
+    };
   });
+  if (!posted) done(ended());
 }
 
 void Core::close(uint64_t stream) {
-  if (stopped_.load(std::memory_order_acquire)) return;
-  asio::post(loop_.executor(), [this, stream] { streams_.erase(stream); });
+  post([this, stream] { return [this, stream] { streams_.erase(stream); }; });
 }
 
 }  // namespace cellar::v0::internal

@@ -12,6 +12,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -35,18 +36,19 @@ class Core {
   // begin(client, handler) on the thread; `done` gets the converted result there.
   template <class T, class Internal, class Begin>
   void run(Begin begin, Callback<T> done) {
-    if (stopped_.load(std::memory_order_acquire)) return done(ended());
-    asio::post(loop_.executor(),
-               [this, begin = std::move(begin), done = std::move(done)]() mutable {
-                 begin(*client_, [done = std::move(done)](cellar::Result<Internal> result) {
-                   if (!result) return done(library::to_public(result.error()));
-                   if constexpr (std::is_void_v<Internal>) {
-                     done(v0::Result<void>());
-                   } else {
-                     done(v0::Result<T>(library::to_public(*result)));
-                   }
-                 });
-               });
+    const bool posted = post([this, &begin, &done] {
+      return [this, begin = std::move(begin), done = std::move(done)]() mutable {
+        begin(*client_, [done = std::move(done)](cellar::Result<Internal> result) {
+          if (!result) return done(library::to_public(result.error()));
+          if constexpr (std::is_void_v<Internal>) {
+            done(v0::Result<void>());
+          } else {
+            done(v0::Result<T>(library::to_public(*result)));
+          }
+        });
+      };
+    });
+    if (!posted) done(ended());
   }
 
   // Calls begin(callback) and waits for the callback.
@@ -64,7 +66,15 @@ class Core {
   void close(uint64_t stream);
 
  private:
-  void serve(client::ClientOptions options);
+  // Runs make_work() on the thread, unless it has ended or is told to. What is posted runs before
+  // the end, or is called off there: nobody waits for ever.
+  template <class Make>
+  bool post(Make make_work) {
+    const std::lock_guard lock(posting_);
+    if (stopped_) return false;
+    asio::post(loop_.executor(), make_work());
+    return true;
+  }
   static v0::Error ended();
   static v0::Error in_callback();
 
@@ -72,7 +82,8 @@ class Core {
   client::Client* client_ = nullptr;  // of the thread
   std::map<uint64_t, client::ReadStream> streams_;
   std::atomic<uint64_t> next_stream_{1};
-  std::atomic<bool> stopped_{false};
+  std::mutex posting_;
+  bool stopped_ = false;  // under posting_
   std::thread thread_;
 };
 

@@ -55,7 +55,7 @@ std::string FakeServer::answer(const Received& received) {
     if (!answer_hello) return {};
     flatbuffers::FlatBufferBuilder b;
     const auto limits = fb::CreateLimits(b, 1u << 20, 0, 0, 0, 0, 0, in_flight_limit);
-    const auto shard = static_cast<uint32_t>(received.connection - 1) % shards;
+    const auto shard = says_shard.value_or(static_cast<uint32_t>(received.connection - 1) % shards);
     const auto names = b.CreateVectorOfStrings(features);
     const Bytes body =
         wire::finish_body(b, fb::CreateHelloReply(b, wire::kProtocolVersion, 0, shard, shards,

@@ -49,7 +49,8 @@ class FakeServer {
   bool answer_hello = true;
   bool swallow = false;  // accepts bytes without parsing them
   uint32_t in_flight_limit = 256;
-  uint32_t shards = 1;  // connection n is served by shard (n - 1) % shards
+  uint32_t shards = 1;                 // connection n is served by shard (n - 1) % shards
+  std::optional<uint32_t> says_shard;  // instead
   int64_t now_us = 0;
   std::vector<std::string> features;
   std::vector<Received> requests;  // without hellos and binds; with cancel and credit frames

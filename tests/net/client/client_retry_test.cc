@@ -463,6 +463,22 @@ TEST_F(BatchRetryTest, OnlyWhatFailedInPassingIsSentAgain) {
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ((**got)[i].has_value(), i != 2) << i;
 }
 
+// The node may have refused the first entry and applied the last: with its token that is not done
+// again, so the first must not be applied now.
+TEST_F(BatchRetryTest, WithTokensALostEntryDoesNotOvertakeALaterOneOfItsRow) {
+  lose_the_first();
+  ClientOptions options;
+  options.draw_tokens = true;
+  client(options);
+  const auto got = batch({one_cell("a"), one_cell("b"), one_cell("a")});
+  ASSERT_TRUE(got && *got);
+  ASSERT_EQ(server_.requests.size(), 2u);
+  EXPECT_EQ(rows_of(server_.requests[1]), (std::vector<std::string>{"b", "a"}));
+  ASSERT_FALSE((**got)[0].has_value());
+  EXPECT_EQ((**got)[0].error().applied, Applied::maybe_applied);
+  EXPECT_TRUE((**got)[1].has_value() && (**got)[2].has_value());
+}
+
 TEST_F(BatchRetryTest, AnEntryDoesNotOvertakeALaterOneOfItsRow) {
   server_.script = [this](const Received& r) {
     if (server_.requests.size() > 1) return mutate_reply(r);

@@ -129,6 +129,28 @@ TEST_F(StreamTest, ALostConnectionEndsTheStreamAfterTheBlocksThatCame) {
   EXPECT_TRUE(last.error().retryable());
 }
 
+// Both were in flight on the connection: the handler of the first may end the second, or
+// everything.
+TEST_F(StreamTest, AHandlerOfALostCallMayEndTheOthers) {
+  for (const bool all : {false, true}) {
+    server_.script = [](const Received&) { return std::string(); };
+    client();
+    std::optional<ReadStream> stream;
+    bool ended = false;
+    client_->async_mutate_row("t", one_cell("row"), {}, [&](const Result<MutateReply>& reply) {
+      EXPECT_FALSE(reply);
+      ended = true;
+      stream.reset();
+      if (all) client_.reset();
+    });
+    stream.emplace(client_->read_rows("t", with_credits(4)));
+    settle(1'000);
+    server_.cut();
+    settle();
+    EXPECT_TRUE(ended);
+  }
+}
+
 TEST_F(StreamTest, CancellingAWaitLeavesTheStreamWhole) {
   serve_rows(0);
   server_.script = nullptr;

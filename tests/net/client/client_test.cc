@@ -331,6 +331,25 @@ TEST_F(ClientTest, AHelloWithoutAnswerEndsAtTheConnectTimeout) {
   EXPECT_NE((*outcome)->error().message.find("hello"), std::string::npos);
 }
 
+TEST_F(ClientTest, AHelloOfAShardThatCannotBeIsRefused) {
+  for (const uint32_t shard : {1u, 0xffffffffu}) {
+    server_.says_shard = shard;
+    ClientOptions options = one_attempt();
+    client(options);
+    CallOptions call;
+    call.deadline_us = 500'000;
+    const auto outcome = write("row", call);
+    settle(2'000'000);
+    ASSERT_TRUE(outcome->has_value());
+    EXPECT_FALSE(outcome->value());
+  }
+  server_.says_shard = 0;
+  client();
+  const auto outcome = write("row");
+  settle(2'000'000);
+  EXPECT_TRUE(*outcome && **outcome);
+}
+
 TEST_F(ClientTest, AServerThatSaysGoodbyeAnswersWhatItHasAndIsAskedNothingMore) {
   server_.script = nullptr;
   client();
