@@ -181,12 +181,18 @@ Result<engine::ExportCounts> run_export(Session& session, const ExportPlan& plan
   return writer->counts();
 }
 
+// What cannot be looked at is not there: the open that follows tells why.
+bool is_there(const std::filesystem::path& path) {
+  std::error_code why;
+  return std::filesystem::exists(path, why);
+}
+
 }  // namespace
 
 CommandResult export_table(Session& session, const Arguments& arguments) {
   const int64_t began_us = session.clock->boot_us();
   TRY(const auto plan, usage(make_plan(session, arguments)));
-  if (plan.path != "-" && !plan.overwrite && std::filesystem::exists(plan.path)) {
+  if (plan.path != "-" && !plan.overwrite && is_there(plan.path)) {
     if (plan.resume) {
       session.console.complain("{} is complete already", plan.path);
       return kDone;
@@ -208,7 +214,7 @@ CommandResult export_table(Session& session, const Arguments& arguments) {
   }
   if (!counts) {
     const int code = session.fail(counts.error());
-    if (plan.path != "-" && std::filesystem::exists(OutputFile::part_of(plan.target))) {
+    if (plan.path != "-" && is_there(OutputFile::part_of(plan.target))) {
       session.console.complain("what there is stands in {}; --resume goes on from there",
                                OutputFile::part_of(plan.target));
     }

@@ -32,7 +32,11 @@ class CellCsvSource final : public LineSource {
       return std::unexpected(*std::exchange(wrong_, std::nullopt));
     }
     std::optional<client::Mutation> mutation;
-    if (!ahead_) TRY_VOID(read_ahead());
+    if (!ahead_) {
+      const auto read = read_ahead();
+      began_ = lines_.line();
+      TRY_VOID(read);
+    }
     began_ = ahead_line_;
     while (ahead_) {
       if (!mutation) {

@@ -69,10 +69,12 @@ class CsvSource final : public LineSource {
   Result<std::optional<client::Mutation>> next() override {
     TRY_VOID(know_header());
     if (cells_) return cells_->next();
-    began_ = lines_.line() + 1;
-    TRY(const auto fields, read_csv(lines_));
-    if (!fields) return std::optional<client::Mutation>();
-    if (fields->size() == 1 && fields->front().empty()) return next();  // an empty line
+    std::optional<std::vector<std::string>> fields;
+    do {
+      began_ = lines_.line() + 1;
+      TRY(fields, read_csv(lines_));
+      if (!fields) return std::optional<client::Mutation>();
+    } while (fields->size() == 1 && fields->front().empty());  // an empty line
     if (fields->size() != columns_.size() + 1) {
       return fail(Errc::invalid_argument, "{} fields where the header has {}", fields->size(),
                   columns_.size() + 1);

@@ -134,6 +134,9 @@ TEST_F(CliFiles, AnExportChoosesRowsFamiliesAndTimes) {
   EXPECT_EQ(good({"export", "chosen", "-", "--format", "csv", "start=b2", "until=2000"}),
             "row,family,qualifier,timestamp,value,expire_at\nb2,f,q,1000,1,\nc,f,q,1000,1,\n");
   EXPECT_EQ(good({"export", "chosen", "columns=none"}), "");
+  const auto unnameable = cellar({"export", "chosen", std::string(300, 'x') + ".csv"});
+  EXPECT_NE(unnameable.code, kDone);
+  EXPECT_NE(unnameable.err.find("name too long"), std::string::npos) << unnameable.err;
   EXPECT_EQ(cellar({"export", "absent"}).code, kNotFound);
   EXPECT_EQ(cellar({"export", "chosen", "format=dpkg-log"}).code, kUsage);
   EXPECT_EQ(cellar({"export", "chosen", "-", "--resume"}).code, kUsage);

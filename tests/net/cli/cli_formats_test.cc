@@ -145,6 +145,22 @@ TEST(Csv, TheHeaderNamesTheColumns) {
           "line 6: 2 fields where the header has 3", "line 7: 4 fields where the header has 3"}));
 }
 
+TEST(Csv, AnyNumberOfEmptyLinesIsPassedOver) {
+  TextFile text("id,f:a\n" + std::string(1'000'000, '\n') + "r,v\n");
+  const auto source = open_source(Format::csv, text.file, {});
+  EXPECT_EQ(described(*source), std::vector<std::string>{"r f:a=v"});
+}
+
+TEST(Csv, EachBadLineOfCellsIsNamed) {
+  TextFile text(
+      "row,family,qualifier,timestamp,value,expire_at\nr\ns\na,f,q,5,v,\nt\nu\nb,f,q,5,v,\n");
+  const auto source = open_source(Format::csv, text.file, {});
+  std::vector<std::string> places;
+  for (const std::string& one : described(*source)) places.push_back(one.substr(0, 7));
+  EXPECT_EQ(places, (std::vector<std::string>{"line 2:", "line 3:", "a f:q=v",
+                                              "line 5:", "line 6:", "b f:q=v"}));
+}
+
 TEST(Csv, ABadHeaderEndsTheImport) {
   TextFile text("id,nofamily\nr,1\n");
   const auto source = open_source(Format::csv, text.file, {});
