@@ -246,7 +246,9 @@ TEST(NewestRead, RandomHistoriesEqualAMergeOfEverything) {
       Random* blocks = random.one_in(2) ? &random : nullptr;
       const ScanSetup all = setup_of(bed, spec, nullptr);
       RunCount runs;
-      ASSERT_EQ(to_text(explained(bed, spec, at, blocks, runs)), wanted);
+      Random others(static_cast<uint64_t>(i));
+      ASSERT_EQ(to_text(explained(bed, spec, at, blocks != nullptr ? &others : nullptr, runs)),
+                wanted);
       ASSERT_EQ(runs.all, bed.runs().size());
       if (!is_row_covered(*all.sources, row, at.stamp)) {
         ASSERT_EQ(to_text(by_newest_read(bed, spec, at, blocks, opened, unfit)), wanted);
