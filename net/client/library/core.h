@@ -66,8 +66,8 @@ class Core {
   void close(uint64_t stream);
 
  private:
-  // Runs make_work() on the thread, unless it has ended or is told to. What is posted runs before
-  // the end, or is called off there: nobody waits for ever.
+  // Queues the result of make_work() for the thread. False, without a call of make_work(), after
+  // stop(). Queued work starts before the thread ends, so its callback is always called.
   template <class Make>
   bool post(Make make_work) {
     const std::lock_guard lock(posting_);
