@@ -107,6 +107,30 @@ Step MergingIterator::advance_some_to(Bytes key, Which which) {
   return finish();
 }
 
+bool MergingIterator::any_from(Bytes key, Which which) const {
+  DCHECK(turned_);
+  return std::any_of(heap_.begin(), heap_.end(),
+                     [&](const Node& node) { return node.key >= key && which(node.source); });
+}
+
+Step MergingIterator::recede_some_to(Bytes key, Which which) {
+  DCHECK(turned_);
+  scratch_.clear();
+  size_t kept = 0;
+  for (const Node& node : heap_) {
+    if (node.key >= key && which(node.source)) {
+      scratch_.push_back(node.source);
+    } else {
+      heap_[kept++] = node;
+    }
+  }
+  heap_.resize(kept);
+  for (const uint32_t source : scratch_) {
+    if (take(source, sources_[source]->seek_before(key)) == Step::failed) return Step::failed;
+  }
+  return finish();
+}
+
 Step MergingIterator::next_of_many() {
   DCHECK(!heap_.empty() && moving_.empty());
   if (turned_) return turn_forward();

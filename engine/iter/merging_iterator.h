@@ -50,6 +50,11 @@ class MergingIterator final : public EntryIterator {
   // Like advance_to, but of these sources only: the others stay, at entries that may be before
   // `key`. REQUIRES: ready, not after seek_before.
   Step advance_some_to(Bytes key, Which which);
+  // The counterparts after seek_before. REQUIRES: ready, after seek_before or recede_some_to; after
+  // recede_some_to no next().
+  bool any_from(Bytes key, Which which) const;  // at an entry at or after `key`
+  // Moves those sources to their last entries before `key`; the others stay.
+  Step recede_some_to(Bytes key, Which which);
   Step next() override {
     if (only_ == nullptr) return next_of_many();
     const Step step = only_->next();

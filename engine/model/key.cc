@@ -276,6 +276,10 @@ Bytes decode_segment(Bytes escaped, std::string& scratch) {
   return scratch;
 }
 
+Bytes decode_row_prefix(Bytes encoded_row_prefix, std::string& scratch) {
+  return decode_segment(encoded_row_prefix.substr(0, encoded_row_prefix.size() - 2), scratch);
+}
+
 namespace {
 
 constexpr uint8_t kHasExpiry = 1;

@@ -80,6 +80,8 @@ bool parse_key(Bytes key, ParsedKey& out);
 size_t row_prefix_size(Bytes key);
 // Removes the escapes. Returns a view of `escaped` if there are none, else of `scratch`.
 Bytes decode_segment(Bytes escaped, std::string& scratch);
+// The row of an encoded prefix (row 00 01); returned as by decode_segment.
+Bytes decode_row_prefix(Bytes encoded_row_prefix, std::string& scratch);
 
 // ---- a cell's value ----
 // clang-format off

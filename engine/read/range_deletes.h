@@ -34,6 +34,8 @@ class RangeDeletes {
   // before every delete.
   static constexpr size_t kNoStretch = SIZE_MAX - 1;
   size_t stretch_of(Bytes row) const;
+  // The first row of the row's stretch. Valid until the next build(). REQUIRES: not kNoStretch.
+  Bytes stretch_start(Bytes row) const { return fragments_[stretch_of(row)].start; }
   // The end of the row's stretch, exclusive; absent: it has none. Valid until the next build().
   std::optional<Bytes> stretch_end(Bytes row) const;
   uint64_t builds() const { return builds_; }  // number so far

@@ -146,7 +146,7 @@ void RowCache::keep(const RowQuery& query, const RowRecorder& recorder, CommitSt
                     int64_t alive_until_us) {
   DCHECK(wants_last_, "a result that was not wanted");
   Set& set = *last_.set;
-  if (recorder.too_long_ || stamp < set.newest) return;
+  if (recorder.too_long_ || stamp < std::max(set.newest, unnoted_)) return;
   const size_t bytes = sizeof(CachedRow) + query_.size() + recorder.cells_.size();
   if (!make_room(bytes)) return;
   const size_t way = free_way(set);

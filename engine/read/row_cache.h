@@ -127,7 +127,8 @@ class RowCache {
             int64_t alive_until_us);
   // A commit to the row was applied.
   void wrote(uint64_t owner, Bytes row, CommitStamp stamp) {
-    if (sets_ != nullptr) note(owner, row, stamp);
+    if (sets_ != nullptr) return note(owner, row, stamp);
+    unnoted_ = std::max(unnoted_, stamp);
   }
 
   // Memory for the cells of a RowRecorder.
@@ -164,6 +165,7 @@ class RowCache {
   size_t set_count_ = 0;  // a power of two
   std::unique_ptr<Set[]> sets_;
   size_t evict_at_ = 0;  // the set that is examined next
+  CommitStamp unnoted_;  // the newest commit to a row before there were sets
   uint64_t last_owner_ = 0;
   Place last_;
   bool wants_last_ = false;

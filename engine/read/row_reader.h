@@ -72,7 +72,6 @@ class RowReader {
 
   Outcome read_newest(const Request& request, CellSink& sink, RowStart& start);
   Found find(const Request& request);
-  Found merge_with(EntryIterator& another);
   Outcome give(const Request& request, CellSink& sink, uint64_t& cells);
 
   const TableRetention& retention_;

@@ -51,7 +51,7 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   slice_began_us_ = 0;
   leave_.reset();
   stopped_ = false;
-  ends_with_row_ = !stands_between() && is_outdated();
+  ends_with_row_ = !stands_between() && (is_outdated() || ends_asked_);
   if (newest_read_) return run_newest(sink);
   return run_merged(sink);
 }
@@ -266,6 +266,12 @@ Step ScanCursor::take(Step step, CellSink& sink) {
   return take_entry<kNotes>(sink, false);
 }
 
+// All of the source was committed before that range delete.
+bool ScanCursor::is_older(size_t source, CommitStamp dropped) const {
+  const SourceBounds bounds = opened_[source]->bounds();
+  return bounds.known && bounds.max_stamp < dropped;
+}
+
 // The row at hand was just entered. If a range delete covers it, moves the sources that have
 // nothing newer behind the rows with the same range deletes; empty: there are none before that.
 std::optional<Step> ScanCursor::pass_dropped_rows() {
@@ -273,15 +279,12 @@ std::optional<Step> ScanCursor::pass_dropped_rows() {
   const ScanBounds::Range range = ranges_.current();
   if (dropped == CommitStamp{} || !passes_dead_ || reversed_ || range.single_row)
     return std::nullopt;
-  const auto is_older = [&](size_t source) {
-    const SourceBounds bounds = opened_[source]->bounds();
-    return bounds.known && bounds.max_stamp < dropped;
-  };
+  const auto older = [&](size_t source) { return is_older(source, dropped); };
   const std::optional<Bytes> end = range_deletes_.stretch_end(judge_.row());
   std::string behind;
   if (end) append_row_prefix(behind, *end);
   const Bytes target = end ? Bytes(behind) : range.upper;
-  if (!merge_.any_before(target, is_older)) return std::nullopt;
+  if (!merge_.any_before(target, older)) return std::nullopt;
   if (slice_over()) {
     place_ = Place::ahead;
     leave(ScanStep::yielded);
@@ -290,7 +293,7 @@ std::optional<Step> ScanCursor::pass_dropped_rows() {
   aim_ = Aim::entry;
   slice_left_ -= kSeekCost;
   target_.assign(target);
-  return merge_.advance_some_to(target_.view(), is_older);
+  return merge_.advance_some_to(target_.view(), older);
 }
 
 bool ScanCursor::is_past_window(Step step) const {
@@ -369,7 +372,29 @@ Step ScanCursor::take_row_before(Step step) {
     return fail_with(
         Error(Errc::data_loss, fmt::format("'{}' is no entry key", escape_bytes(key))));
   row_prefix_.assign(key.substr(0, size));
+  if (const std::optional<Step> moved = pass_dropped_rows_before()) return *moved;
   return seek(Aim::row_start, row_prefix_.view());
+}
+
+// Reversed: row_prefix_ is the row before the bound. If a range delete covers it and nothing newer
+// has entries in it, moves the sources that have nothing newer before the rows with the same range
+// deletes; empty: the row must be read.
+std::optional<Step> ScanCursor::pass_dropped_rows_before() {
+  if (!passes_dead_ || range_deletes_.empty() || ranges_.current().single_row) return std::nullopt;
+  std::string scratch;
+  const Bytes row = decode_row_prefix(row_prefix_.view(), scratch);
+  const CommitStamp dropped = range_deletes_.covering(row, stamp_);
+  if (dropped == CommitStamp{}) return std::nullopt;
+  const auto newer = [&](size_t source) { return !is_older(source, dropped); };
+  if (merge_.any_from(row_prefix_.view(), newer)) return std::nullopt;
+  // The row is dead: the next search may begin before it.
+  if (slice_over()) return yield_between(Step::ready);
+  std::string first;
+  append_row_prefix(first, range_deletes_.stretch_start(row));
+  slice_left_ -= kSeekCost;
+  target_.assign(first);
+  return merge_.recede_some_to(target_.view(),
+                               [&](size_t source) { return is_older(source, dropped); });
 }
 
 Step ScanCursor::enter_row() {

@@ -34,7 +34,8 @@
 //   Rows of a range delete. A source whose entries were all committed before the newest range
 //   delete of the row at hand has only dead cells, and deletes of dead cells, up to the end of the
 //   stretch of rows with the same range deletes (range_deletes.h). It is moved there in one seek;
-//   sources with newer entries are walked as always. The newest range delete is the one at the
+//   reversed, to its last entry before that stretch. Sources with newer entries are walked as
+//   always. The newest range delete is the one at the
 //   reader's stamp, and no change of a rule can be undone past a delete. Ages. Blocks and tables
 //   with timestamps so old that the rules of all families kill them stay closed like those outside
 //   the wanted times (WantedTimes says why that is exact). Only if no source has a cell with its
@@ -154,6 +155,9 @@ class ScanCursor {
   // therefore yields at the end of the row. One that begins between two rows keeps the old schema.
   bool must_reopen() const { return stands_between() && is_outdated(); }
 
+  // A run() yields at the end of the row at hand, or between two rows, even without results.
+  void end_with_row() { ends_asked_ = true; }
+
   // No row is open: a cursor over the rows after last_row() returns what this one would still
   // return.
   bool between_rows() const {
@@ -227,7 +231,9 @@ class ScanCursor {
   bool give(CellSink& sink);
   Step step_over(CellSelect::Verdict verdict);
   Step enter_row();
+  bool is_older(size_t source, CommitStamp dropped) const;
   std::optional<Step> pass_dropped_rows();
+  std::optional<Step> pass_dropped_rows_before();
   Step after_row();
   bool close_row(CellSink& sink);
   bool end_row(CellSink& sink);
@@ -276,12 +282,13 @@ class ScanCursor {
   Aim aim_ = Aim::entry;
   Step stood_ = Step::end;
   bool renewed_ = false;        // the sources were replaced: stood_ is invalid
-  bool ends_with_row_ = false;  // run() began within a row, and is_outdated()
-  bool begun_ = false;          // ScanSetup::started, whose row was not entered yet
-  bool row_open_ = false;       // a row was started and not closed
-  bool row_gave_ = false;       // the open row has had a cell
-  KeyBuffer row_prefix_;        // of the last row started or sought (reversed)
-  KeyBuffer target_;            // of the last seek; a blocked one refers to it
+  bool ends_with_row_ = false;  // run() began within a row, and is_outdated() or ends_asked_
+  bool ends_asked_ = false;
+  bool begun_ = false;     // ScanSetup::started, whose row was not entered yet
+  bool row_open_ = false;  // a row was started and not closed
+  bool row_gave_ = false;  // the open row has had a cell
+  KeyBuffer row_prefix_;   // of the last row started or sought (reversed)
+  KeyBuffer target_;       // of the last seek; a blocked one refers to it
   CommitStamp stamp_;
   int64_t now_us_ = 0;   // time at which rows are judged; never before stamp_
   uint64_t column_ = 0;  // the judge's column to which select_ applies

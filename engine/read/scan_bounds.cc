@@ -11,11 +11,6 @@ bool is_successor(Bytes end, Bytes row) {
   return end.size() == row.size() + 1 && end.back() == '\0' && end.starts_with(row);
 }
 
-// The row of this row_prefix().
-Bytes row_of(Bytes encoded, std::string& scratch) {
-  return decode_segment(encoded.substr(0, encoded.size() - 2), scratch);
-}
-
 }  // namespace
 
 // Appends row_prefix(row); returns its size.
@@ -47,11 +42,13 @@ ScanBounds::ScanBounds(const RowSet& rows, Bytes start, Bytes end) {
   single_row_ = single_row_ && places_.size() == 1;
 }
 
-Bytes ScanBounds::first_row(std::string& scratch) const { return row_of(lower(), scratch); }
+Bytes ScanBounds::first_row(std::string& scratch) const {
+  return decode_row_prefix(lower(), scratch);
+}
 
 std::optional<Bytes> ScanBounds::end_row(std::string& scratch) const {
   if (places_.back().open) return std::nullopt;
-  return row_of(upper(), scratch);
+  return decode_row_prefix(upper(), scratch);
 }
 
 void ScanBounds::add(Bytes start, Bytes end, bool open) {

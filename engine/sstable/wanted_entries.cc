@@ -30,7 +30,7 @@ void RowProbe::add_column(Bytes family, Bytes qualifier) {
     begin = keys_.size();
   }
   std::string scratch;
-  const Bytes row = decode_segment(row_.substr(0, row_.size() - 2), scratch);
+  const Bytes row = decode_row_prefix(row_, scratch);
   append_column_prefix(keys_, row, family, qualifier);
   add(columns_, begin);
 }

@@ -121,6 +121,70 @@ TEST(MergingIterator, WalksAsTheMapOfAllSourcesWhateverBlocks) {
   EXPECT_GT(advanced, 100u);
 }
 
+TEST(MergingIterator, SomeSourcesAreMovedBackAndTheOthersStay) {
+  size_t moved = 0;
+  for (const uint64_t seed : test_seeds(400)) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const size_t sources = 1 + random.below(6);
+    std::vector<EntryMap> contents(sources);
+    for (size_t s = 0; s < sources; ++s) {
+      for (uint64_t i = 0, n = random.below(40); i < n; ++i) {
+        contents[s][key_of(random.below(100))] = fmt::format("source {}", s);
+      }
+    }
+    MergingIterator merge;
+    for (const EntryMap& content : contents) {
+      merge.add(std::make_unique<VectorIterator>(EntryVector(content.begin(), content.end()),
+                                                 seed % 2 == 0 ? &random : nullptr));
+    }
+    InstantLoader loader;
+    // The bound of each source: it stands at its last entry before that.
+    std::vector<std::string> bounds(sources, key_of(40 + random.below(70)));
+    Step step = loader.finish(merge, merge.seek_before(bounds[0]));
+    for (int moves = 0; moves < 3 && step == Step::ready; ++moves) {
+      const std::string target = key_of(random.below(100));
+      const uint64_t marked = random.below(uint64_t{1} << sources);
+      const auto which = [marked](size_t source) { return (marked >> source & 1) != 0; };
+      const auto last_before = [&](size_t s) {
+        const auto it = contents[s].lower_bound(bounds[s]);
+        return it == contents[s].begin() ? std::string() : std::prev(it)->first;
+      };
+      bool any = false;
+      for (size_t s = 0; s < sources; ++s) {
+        if (!which(s) || last_before(s) < target) continue;
+        any = true;
+        bounds[s] = target;
+      }
+      ASSERT_EQ(merge.any_from(target, which), any);
+      moved += any;
+      step = loader.finish(merge, merge.recede_some_to(target, which));
+      std::string wanted;
+      std::string value;
+      for (size_t s = sources; s-- > 0;) {
+        const std::string last = last_before(s);
+        if (last.empty() || last < wanted) continue;
+        wanted = last;
+        value = fmt::format("source {}", s);
+      }
+      ASSERT_EQ(step == Step::ready, !wanted.empty());
+      if (step != Step::ready) break;
+      ASSERT_EQ(merge.key(), wanted);
+      ASSERT_EQ(merge.value(), value);
+    }
+    if (step != Step::ready) continue;
+    const std::string target = key_of(random.below(100));
+    step = loader.finish(merge, merge.seek(target));
+    std::string least;
+    for (const EntryMap& content : contents) {
+      const auto it = content.lower_bound(target);
+      if (it != content.end() && (least.empty() || it->first < least)) least = it->first;
+    }
+    ASSERT_EQ(step == Step::ready ? std::string(merge.key()) : std::string(), least);
+  }
+  EXPECT_GT(moved, 100u);
+}
+
 TEST(MergingIterator, SomeSourcesAreMovedAheadAndTheOthersStay) {
   size_t moved = 0;
   for (const uint64_t seed : test_seeds(400)) {

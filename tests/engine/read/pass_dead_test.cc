@@ -149,7 +149,7 @@ class Counted : public testing::Test {
     }
   }
   // Rows of a read of at most `limit`, and the entries that it examined.
-  std::vector<std::string> rows(uint64_t limit, uint64_t& entries) {
+  std::vector<std::string> rows(uint64_t limit, uint64_t& entries, bool reversed = false) {
     struct Rows final : CellSink {
       Flow cell(const CellView&) override { return Flow::more; }
       Flow end_row(Bytes row) override {
@@ -161,11 +161,12 @@ class Counted : public testing::Test {
     ReadSpec spec;
     spec.rows = RowSet::everything();
     spec.row_limit = limit;
+    spec.reversed = reversed;
     node_.catch_up();
     const engine::TabletDescriptor tablet = node_.table("t")->tablets[0];
     auto cursor = node_.node().engine(tablet.shard).open_scan(tablet.id, tablet.epoch, spec);
     EXPECT_TRUE(cursor);
-    for (int turns = 0; turns < 10'000; ++turns) {
+    for (turns_ = 0; turns_ < 10'000; ++turns_) {
       const engine::ScanStep step = (*cursor)->run(sink);
       if (step == engine::ScanStep::done) break;
       EXPECT_NE(step, engine::ScanStep::failed);
@@ -183,6 +184,7 @@ class Counted : public testing::Test {
   }
 
   TestNode node_;
+  int turns_ = 0;  // slices and loads of the last read
 };
 
 TEST_F(Counted, TheFirstRowBehindADroppedRangeIsSought) {
@@ -221,6 +223,36 @@ TEST_F(Counted, RangesOfManyDropsArePassedOneByOne) {
   EXPECT_LT(entries, 150u);
 }
 
+TEST_F(Counted, ReversedReadsPassDroppedRangesToo) {
+  write(0, 2'000, now_us());
+  ASSERT_TRUE(node_.flush("t"));
+  ASSERT_TRUE(node_.drop_rows("t", row_of(10), ""));
+  uint64_t entries = 0;
+  EXPECT_EQ(rows(1, entries, true), std::vector<std::string>{row_of(9)});
+  EXPECT_LT(entries, 10u);
+  EXPECT_LT(turns_, 12) << "a seek, not a walk";
+  write(700, 703, now_us());
+  ASSERT_TRUE(node_.flush("t"));
+  write(1'500, 1'501, now_us());
+  EXPECT_EQ(rows(0, entries, true).size(), 14u);
+  EXPECT_LT(entries, 60u);
+  EXPECT_EQ(rows(2, entries, true), (std::vector<std::string>{row_of(1'500), row_of(702)}));
+}
+
+// A slice ends many times before the last stretch is passed.
+TEST_F(Counted, ReversedReadsPassManyDropsInManySlices) {
+  write(0, 6'000, now_us());
+  ASSERT_TRUE(node_.flush("t"));
+  for (uint64_t i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(node_.drop_rows("t", row_of(2 + i * 5), row_of(7 + i * 5)));
+  }
+  ASSERT_TRUE(node_.drop_rows("t", row_of(5'002), ""));
+  uint64_t entries = 0;
+  EXPECT_EQ(rows(0, entries, true), (std::vector<std::string>{row_of(1), row_of(0)}));
+  EXPECT_LT(entries, 10u);
+  EXPECT_GT(turns_, 3);
+}
+
 // The memtable of the drop does not hold the rows.
 TEST_F(Counted, RowsInMemoryAreSoughtBehindToo) {
   for (uint64_t i = 0; i < 1'500; ++i) {
@@ -230,6 +262,34 @@ TEST_F(Counted, RowsInMemoryAreSoughtBehindToo) {
   uint64_t entries = 0;
   EXPECT_EQ(rows(1, entries), std::vector<std::string>{row_of(1'490)});
   EXPECT_LT(entries, 10u);
+}
+
+// A slice of a forward scan ends within a row.
+TEST_F(Counted, AnEndThatIsAskedForComesBehindTheRowAtHand) {
+  write(0, 2'000, now_us());
+  node_.catch_up();
+  struct Nothing final : CellSink {
+    Flow cell(const CellView&) override { return Flow::more; }
+    Flow end_row(Bytes row) override {
+      last.assign(row);
+      return Flow::more;
+    }
+    std::string last;
+  } sink;
+  ReadSpec spec;
+  spec.rows = RowSet::everything();
+  const engine::TabletDescriptor tablet = node_.table("t")->tablets[0];
+  auto cursor = node_.node().engine(tablet.shard).open_scan(tablet.id, tablet.epoch, spec);
+  ASSERT_TRUE(cursor);
+  ASSERT_EQ((*cursor)->run(sink, 100), engine::ScanStep::yielded);
+  EXPECT_FALSE((*cursor)->between_rows());
+  const std::string before = sink.last;
+  (*cursor)->end_with_row();
+  ASSERT_EQ((*cursor)->run(sink), engine::ScanStep::yielded);
+  ASSERT_TRUE((*cursor)->between_rows());
+  EXPECT_GT(sink.last, before);
+  EXPECT_EQ((*cursor)->last_row(), sink.last);
+  EXPECT_LT(sink.last, row_of(200));
 }
 
 struct CountedByAge : Counted {

@@ -113,6 +113,17 @@ TEST_F(RowCacheTest, AReadBesideACommitThatIsNotVisibleIsNotKept) {
   EXPECT_EQ(held(query), cell("row", "new"));
 }
 
+// The cache has no memory before its first search.
+TEST_F(RowCacheTest, NorBesideOneThatWasAppliedBeforeTheFirstRead) {
+  const RowQuery query{.owner = owner_, .row = "row"};
+  cache_.wrote(owner_, "row", CommitStamp{11});
+  EXPECT_FALSE(read(query, "old", 10));
+  EXPECT_FALSE(read(query, "old", 10));
+  EXPECT_FALSE(read(query, "new", 11)) << "as after a write";
+  EXPECT_TRUE(read(query, "new", 11));
+  EXPECT_EQ(held(query), cell("row", "new"));
+}
+
 TEST_F(RowCacheTest, ADeleteOfRowsEndsWhatIsEarlier) {
   const RowQuery query{.owner = owner_, .row = "row"};
   keep(query, "v", 10);
