@@ -156,9 +156,9 @@ class Engine {
   virtual Async<Result<void>> flush(TabletId tablet) = 0;
   // Flushes, then merges everything into one run.
   virtual Async<Result<void>> compact(TabletId tablet) = 0;
-  // Calls off the merge that runs, and all later ones: the node ends, and a compact() that somebody
-  // waits for must not hold it up.
-  virtual void end_merges() = 0;
+  // The node ends, and nothing that somebody waits for may hold it up: calls off the merge that
+  // runs and all later ones, and fails writes in the log for which the disk has no room.
+  virtual void end_waits() = 0;
 
   // About the tablet's size in bytes: its tables on disk and what was written since. ABORTED when
   // the tablet is not on this shard.

@@ -231,9 +231,22 @@ void Catalog::drawn(const NewSession& plan, uint64_t version) {
 
 // ---- alterations
 
+namespace {
+
+// `expected`: the version that the caller has seen; 0: any.
+Result<void> check_version(const TableSchema& schema, uint64_t expected) {
+  if (expected == 0 || expected == schema.version) return {};
+  return fail(Errc::failed_precondition,
+              "the schema of table '{}' has version {}, not {}: it was changed meanwhile",
+              schema.name, schema.version, expected);
+}
+
+}  // namespace
+
 Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const {
   TRY_VOID(validate_change(change));
   TRY_VOID(check_exists(change, map_));
+  TRY_VOID(check_version(map_.find(Bytes(change.name))->schema, change.expected_version));
   Alteration alteration;
   alteration.entry = *map_.find(Bytes(change.name));
   TableSchema& schema = alteration.entry.schema;
@@ -267,11 +280,7 @@ Result<Catalog::Alteration> Catalog::plan_undo(const RuleUndo& undo) const {
   Alteration alteration;
   alteration.entry = *map_.find(Bytes(undo.table));
   TableSchema& schema = alteration.entry.schema;
-  if (undo.expected_version != 0 && undo.expected_version != schema.version) {
-    return fail(Errc::failed_precondition,
-                "the schema of table '{}' has version {}, not {}: it was changed meanwhile",
-                schema.name, schema.version, undo.expected_version);
-  }
+  TRY_VOID(check_version(schema, undo.expected_version));
   ++schema.version;
   alteration.empty = false;
   return alteration;

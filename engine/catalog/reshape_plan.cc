@@ -80,10 +80,7 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
   state.spans = {span};
   if (reshaping.keeps_id) state.home = reshaping.to.value();
   std::vector<const std::vector<RangeToken>*> tokens;
-  for (const QuiescedTablet& parent : parents) {
-    tokens.push_back(&parent.state.range_tokens);
-    plan.lost.insert(parent.lost.begin(), parent.lost.end());
-  }
+  for (const QuiescedTablet& parent : parents) tokens.push_back(&parent.state.range_tokens);
   for (size_t i = 0; i < reshaping.ranges.size(); ++i) {
     TabletSeed child;
     child.schema = reshaping.entry.schema;

@@ -39,7 +39,6 @@ struct ReshapeEdit {
   NodeState node;                    // with the ids taken
   std::vector<TabletSeed> children;  // versions unknown
   std::vector<VersionEdit> edits;    // those of the children are last
-  std::set<BlobId> lost;             // QuiescedTablet::lost of all parents
 };
 
 // FAILED_PRECONDITION if the table has the maximum number of tablets.

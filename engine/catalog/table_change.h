@@ -60,6 +60,7 @@ struct TableChange {
   std::vector<std::string> drop;  // their cells are dead at once
   OptionsChange options;
   bool close_oldest_undo_window = false;  // if a tightening would exceed the limit of windows
+  uint64_t expected_version = 0;          // schema version seen by the caller; 0: any
 };
 
 // Reverts the newest change of a family's rule that can still be undone (SEMANTICS 5).

@@ -43,15 +43,24 @@ Async<void> ObsoleteBlobDeleter::run() {
     }
     auto removed = co_await store_.remove(blob.id);
     if (!removed) {
-      log_warn("tablet", "blob={:016x} stays until the next start: {}", blob.id.value(),
-               removed.error().to_string());
+      if (kept_.empty()) {  // once for each round
+        log_warn("tablet", "blob={:016x} could not be removed, tried again in {} s: {}",
+                 blob.id.value(), kRetryUs / 1'000'000, removed.error().to_string());
+      }
       if (kept_.size() < kMostKept) kept_.push_back({blob, removed.error()});
+      if (!ends_ && !retry_.armed()) retry_.arm_after_us(kRetryUs);
     }
   }
   if (--running_ == 0) idle_.notify_all();
 }
 
+void ObsoleteBlobDeleter::try_again() {
+  for (const KeptBlob& kept : std::exchange(kept_, {})) remove(kept.blob);
+}
+
 Async<void> ObsoleteBlobDeleter::drain() {
+  ends_ = true;
+  retry_.cancel();
   while (running_ > 0) co_await idle_.wait();
 }
 

@@ -43,9 +43,15 @@ class ObsoleteBlobDeleter {
   // Number of failed removals remembered.
   static constexpr size_t kMostKept = 1000;
   static constexpr size_t kAtOnce = 8;
+  // What could not be removed is tried again; beyond kMostKept not before the next start.
+  static constexpr int64_t kRetryUs = 10'000'000;
 
   ObsoleteBlobDeleter(const Runtime& runtime, BlobStore& store)
-      : runtime_(runtime), store_(store) {}
+      : runtime_(runtime),
+        store_(store),
+        retry_(
+            runtime.timers,
+            [](void* self) { static_cast<ObsoleteBlobDeleter*>(self)->try_again(); }, this) {}
 
   // REQUIRES: no object reads the blob, and the manifest does not name it.
   void remove(ObsoleteBlob blob);
@@ -53,9 +59,10 @@ class ObsoleteBlobDeleter {
   // for release(). May be called again with others.
   void hold(const std::optional<std::vector<BlobId>>& only);
   void release();
-  // Resumes when no blob is left to remove, except those held.
+  // Resumes when no blob is left to remove, except those held and those that could not be removed,
+  // which from now on stay until the next start. Call at the end.
   Async<void> drain();
-  // Blobs that wait for release(), and those that stay until the next start.
+  // Blobs that wait for release(), and those that could not be removed yet.
   const std::vector<ObsoleteBlob>& held() const { return held_; }
   const std::vector<KeptBlob>& kept() const { return kept_; }
 
@@ -63,6 +70,7 @@ class ObsoleteBlobDeleter {
   Async<void> run();
   bool is_held(BlobId id) const { return holding_ && (!only_ || only_->contains(id)); }
   void remove_held();
+  void try_again();
 
   Runtime runtime_;
   BlobStore& store_;
@@ -72,6 +80,8 @@ class ObsoleteBlobDeleter {
   std::optional<absl::flat_hash_set<BlobId>> only_;  // while holding
   std::vector<ObsoleteBlob> held_;                   // removed after the hold
   std::vector<KeptBlob> kept_;
+  bool ends_ = false;
+  Timer retry_;
   ConditionVariable idle_;
 };
 

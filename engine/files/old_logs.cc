@@ -1,5 +1,7 @@
 #include "engine/files/old_logs.h"
 
+#include <utility>
+
 #include "io/base/check.h"
 #include "io/base/log.h"
 
@@ -23,11 +25,25 @@ void OldLogs::remove(LogId log) {
 Async<void> OldLogs::remove_now(LogId log) {
   auto removed = co_await store_.remove(log);
   if (!removed) {
-    log_warn("node", "log={:x} stays until the next start: {}", log.value(),
-             removed.error().to_string());
+    if (kept_.empty()) {
+      log_warn("node", "log={:x} could not be removed, tried again in {} s: {}", log.value(),
+               kRetryUs / 1'000'000, removed.error().to_string());
+    }
+    kept_.push_back(log);
+    if (!closed_ && !retry_.armed()) retry_.arm_after_us(kRetryUs);
   }
   --removing_;
   idle_.notify_all();
+}
+
+void OldLogs::try_again() {
+  for (const LogId log : std::exchange(kept_, {})) remove(log);
+}
+
+Async<void> OldLogs::close() {
+  closed_ = true;
+  retry_.cancel();
+  co_await drain();
 }
 
 Async<void> OldLogs::drain() {

@@ -15,7 +15,14 @@ namespace cellar::engine {
 
 class OldLogs {
  public:
-  OldLogs(const Runtime& runtime, LogStore& store) : runtime_(runtime), store_(store) {}
+  // What could not be removed is tried again.
+  static constexpr int64_t kRetryUs = 10'000'000;
+
+  OldLogs(const Runtime& runtime, LogStore& store)
+      : runtime_(runtime),
+        store_(store),
+        retry_(
+            runtime.timers, [](void* self) { static_cast<OldLogs*>(self)->try_again(); }, this) {}
 
   // A start found that a tablet needs the log.
   void name(LogId log) { ++names_[log]; }
@@ -25,15 +32,22 @@ class OldLogs {
   // Removes a log that no tablet needs, in the background.
   void remove(LogId log);
   size_t count() const { return names_.size(); }
+  // Resumes when no removal is under way.
   Async<void> drain();
+  // The same; what could not be removed stays until the next start.
+  Async<void> close();
 
  private:
   Async<void> remove_now(LogId log);
+  void try_again();
 
   Runtime runtime_;
   LogStore& store_;
   std::map<LogId, uint64_t> names_;
   uint64_t removing_ = 0;
+  std::vector<LogId> kept_;  // could not be removed yet
+  bool closed_ = false;
+  Timer retry_;
   ConditionVariable idle_;
 };
 

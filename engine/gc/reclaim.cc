@@ -67,11 +67,11 @@ MergeRecord removal_of(const Tablet& tablet, const std::vector<Ref<TabletTable>>
 
 // Removes them in one edit; false: there were none.
 Async<Result<bool>> take_away_dead(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock();
+  CO_TRY(const MergeSlot::Turn turn, co_await tablet.shard().merge_slot.turn_to_reclaim(tablet));
   const Timers& timers = tablet.shard().runtime.timers;
   const int64_t began_us = timers.now_us();
   CO_TRY(Installation installation, co_await Installation::begin(tablet, {}));
-  co_await tablet.rules_known();
+  co_await tablet.rule_hold().rules_known();
   const std::vector<Ref<TabletTable>> inputs = tables_to_go(tablet);
   if (inputs.empty()) co_return false;
   TabletState state = tablet.state();

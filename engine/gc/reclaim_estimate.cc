@@ -146,7 +146,7 @@ class Estimate {
     deaths.table = table;
     deaths.bytes = facts.bytes;
     deaths.unknown = !meta.profile.known && meta.cells != 0;
-    const int64_t orphaned_us = tablet_.orphaned_us();
+    const int64_t orphaned_us = tablet_.orphans().since_us;
     deaths.by_time = death_spans(schema_, firm_, facts, orphaned_us);
     if (undo_) deaths.hidden = death_spans(schema_, reads_, facts, orphaned_us);
     return deaths;
@@ -226,7 +226,7 @@ class Estimate {
   std::vector<Killer> memtable_killers() const {
     std::vector<Killer> killers;
     std::vector<uint64_t> rows;
-    for (const std::string& row : tablet_.load().samples.rows()) {
+    for (const std::string& row : tablet_.history().samples.rows()) {
       rows.push_back(row_hash(row_prefix(row)));
     }
     for (const auto& memtable : tablet_.version().memtables) {

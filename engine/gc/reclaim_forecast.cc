@@ -103,7 +103,7 @@ double unflushed_bytes(const Tablet& tablet) {
 bool ReclaimForecast::is_stale(Tablet& tablet) const {
   const int64_t age_us =
       std::max(kLeastAgeUs, tablet.schema().options.reclaim_within_us / kMostAge);
-  return !made_ || publications_ != tablet.publications() ||
+  return !made_ || publications_ != tablet.history().publications ||
          schema_version_ != tablet.schema().version ||
          tablet.shard().runtime.clock.now_us() - made_us_ > age_us;
 }
@@ -115,7 +115,7 @@ ReclaimForecast& ReclaimForecast::fresh(Tablet& tablet) {
 
 void ReclaimForecast::look(Tablet& tablet, int64_t now_us) {
   made_ = true;
-  publications_ = tablet.publications();
+  publications_ = tablet.history().publications;
   schema_version_ = tablet.schema().version;
   made_us_ = now_us;
   unknown_ = 0;
@@ -135,20 +135,20 @@ void ReclaimForecast::look(Tablet& tablet, int64_t now_us) {
   hidden_ = DeathCurve(hidden);
   const int64_t dead_us = wholly_dead_us(tablet, now_us);
   merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
-  file_due_us_ = add_saturating(dead_us, tablet.reclaim_grace_us());
+  file_due_us_ = add_saturating(dead_us, reclaim_grace_us(tablet));
   slack_out_us_ = find_slack_out_us(tablet, now_us);
 }
 
 bool ReclaimForecast::is_over(Tablet& tablet, int64_t at_us) const {
   const double live = bytes_ - clamped_dead(deaths_, bytes_, at_us) + unflushed_;
   return is_over_slack(tablet, live,
-                       clamped_dead(deaths_, bytes_, at_us - tablet.reclaim_grace_us()));
+                       clamped_dead(deaths_, bytes_, at_us - reclaim_grace_us(tablet)));
 }
 
 // Overdue bytes only increase with time and live ones only decrease, so bisection finds the first
 // moment above the slack.
 int64_t ReclaimForecast::find_slack_out_us(Tablet& tablet, int64_t now_us) const {
-  const int64_t grace_us = tablet.reclaim_grace_us();
+  const int64_t grace_us = reclaim_grace_us(tablet);
   int64_t over_us = add_saturating(std::max(now_us, deaths_.last_us()), grace_us);
   over_us = add_saturating(over_us, 1);
   if (!is_over(tablet, over_us)) return kNeverUs;
@@ -186,7 +186,7 @@ ReclaimFigures ReclaimForecast::figures(Tablet& tablet) {
   ReclaimFigures figures;
   figures.dead_bytes = static_cast<uint64_t>(dead);
   figures.overdue_bytes =
-      static_cast<uint64_t>(clamped_dead(deaths_, bytes_, now_us - tablet.reclaim_grace_us()));
+      static_cast<uint64_t>(clamped_dead(deaths_, bytes_, now_us - reclaim_grace_us(tablet)));
   if (!hidden_.empty()) {
     figures.held_bytes =
         static_cast<uint64_t>(std::max(0.0, clamped_dead(hidden_, bytes_, now_us) - dead));

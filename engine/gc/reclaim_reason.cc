@@ -155,7 +155,7 @@ class Snapshot {
   ReclaimSnapshot take() {
     const ShardContext& shard = tablet_.shard();
     now_us_ = shard.runtime.clock.now_us();
-    grace_us_ = tablet_.reclaim_grace_us();
+    grace_us_ = reclaim_grace_us(tablet_);
     lead_us_ = reclaim_lead_us(tablet_);
     result_.tablet = tablet_.id();
     result_.runs = tablet_.version().runs.size();

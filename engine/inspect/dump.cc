@@ -21,6 +21,21 @@ std::string hex(Bytes bytes) {
   return out;
 }
 
+// An export's description is printed as it is in the file, and a terminal would obey its control
+// bytes.
+std::string without_controls(Bytes text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      out += c;
+    } else {
+      out += fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return out;
+}
+
 class TextDump : public Dump {
  public:
   explicit TextDump(std::ostream& out) : out_(out) {}
@@ -32,7 +47,7 @@ class TextDump : public Dump {
   void field(uint64_t offset, Bytes bytes, Bytes label) override {
     const Bytes shown = bytes.substr(0, kMaxShownBytes);
     out_ << fmt::format("  {:06x}  {:<{}}  {}\n", offset, hex(shown.substr(0, kBytesPerLine)),
-                        3 * kBytesPerLine - 1, label);
+                        3 * kBytesPerLine - 1, without_controls(label));
     for (size_t at = kBytesPerLine; at < shown.size(); at += kBytesPerLine) {
       const bool cut = at + kBytesPerLine >= shown.size() && shown.size() < bytes.size();
       out_ << fmt::format("  {:06x}  {}{}\n", offset + at, hex(shown.substr(at, kBytesPerLine)),

@@ -25,16 +25,17 @@ Async<Result<std::string>> read_some(File& file, uint64_t offset, size_t size) {
   co_return out;
 }
 
-void show_rows(uint64_t offset, Bytes payload, Dump& dump) {
+void show_rows(uint64_t offset, Bytes payload, const EntryFilter& filter, Dump& dump) {
   RowReader rows(payload);
   while (rows.next_row()) {
-    dump.field(offset, rows.key(),
+    if (!filter.wants_row(rows.key())) continue;
+    dump.entry(offset, rows.key(),
                fmt::format("row \"{}\": {} cells", escape_bytes(rows.key()), rows.cells()));
     ExportCell cell;
     while (rows.next_cell(cell)) {
       const std::string expiry =
           cell.expire_at_us ? fmt::format(" expires {}", *cell.expire_at_us) : std::string();
-      dump.field(offset, cell.value,
+      dump.entry(offset, cell.value,
                  fmt::format("  {}:\"{}\" at {}{} = \"{}\"", escape_bytes(cell.family),
                              escape_bytes(cell.qualifier), cell.timestamp_us, expiry,
                              escape_bytes(cell.value)));
@@ -52,7 +53,7 @@ void show_frame(FrameKind kind, uint64_t offset, Bytes payload, const ExportChec
       break;
     case FrameKind::rows:
       dump.section(offset, size, fmt::format("rows: {} so far", check.counts().rows));
-      if (options.entries) show_rows(offset + kFrameHeadBytes, payload, dump);
+      if (options.entries) show_rows(offset + kFrameHeadBytes, payload, options.filter, dump);
       break;
     case FrameKind::end:
       dump.section(offset, size,

@@ -147,6 +147,7 @@ class RecordDump {
           CO_TRY_VOID(co_await scan_.fill());
           break;
         case Step::end_of_file:
+          if (whole_) tell_part("goes on in the next segment");
           co_return Result<void>();
         case Step::zeros:
         case Step::bad:
@@ -188,10 +189,18 @@ class RecordDump {
     if ((record.flags & kFirstFragment) != 0) {
       entry_.clear();
       whole_ = true;
+    } else if (!whole_) {
+      if (std::exchange(told_, true)) return;
+      return tell_part("began in the segment before");
     }
     entry_.append(record.payload);
-    // The first fragment may be in the previous segment.
-    if ((record.flags & kLastFragment) != 0 && whole_) show_entry();
+    if ((record.flags & kLastFragment) != 0) show_entry();
+  }
+
+  // Whether such an entry passes the filter is not known: a part of it is in another file.
+  void tell_part(std::string_view where) {
+    if (!options_.filter.active()) return;
+    dump_.note(fmt::format("{}: an entry that {} is not shown", scan_.path(), where));
   }
 
   void show_entry() {
@@ -223,6 +232,7 @@ class RecordDump {
   RecordFileScan scan_;
   std::string entry_;
   bool whole_ = false;  // entry_ starts with a first fragment
+  bool told_ = false;   // of the entry that began in the segment before
 };
 
 }  // namespace

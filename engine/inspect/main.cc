@@ -56,9 +56,8 @@ constexpr auto kDumpAbout =
     "is\nmet. A manifest and a backup are told in words: schemas, rules, tablets, files; with "
     "--entries\n"
     "their bytes beside. With --table or --row only the entries of that table or row are printed, "
-    "of\nlogs, tables on disk and manifests. Safe beside a running node, whose newest writes may "
-    "be "
-    "seen\nin part.";
+    "of\nlogs, tables on disk and manifests, with --row also of exports. Safe beside a running "
+    "node,\nwhose newest writes may be seen in part.";
 constexpr auto kSummaryAbout =
     "Tell what a data directory holds, by its manifest: tables with their rules, tablets, files, "
     "and "
@@ -67,8 +66,8 @@ constexpr auto kVerifyAbout =
     "Tell what is damaged, and end with a verdict. A directory is a whole data directory; while a "
     "node\nhas it open it is refused, and no node can open it meanwhile: every file is verified, "
     "then that the manifest's tables are there and of their size,\n"
-    "that logs have no gap, and that the tablets of each table cover its rows. Files that no "
-    "tablet\nnames are told as notes and are no damage.";
+    "that a start could read the logs, and that the tablets of each table cover its rows. Files "
+    "that no\ntablet names and the torn tail of a log are told as notes and are no damage.";
 constexpr auto kRepairAbout =
     "Rebuild a data directory whose node does not start: copy what is intact of SOURCE into "
     "NEW_DIR,\n"
@@ -175,9 +174,34 @@ void print_verdict(const Arguments& arguments, const std::string& path, size_t p
   std::cout << "\n";
 }
 
+// INVALID_ARGUMENT: a directory above it is closed to this user, or it is no path at all.
+std::unexpected<cellar::Error> not_reached(const std::filesystem::path& path,
+                                           const std::error_code& why) {
+  return cellar::fail(cellar::Errc::invalid_argument, "{} cannot be reached: {}", path.string(),
+                      why.message());
+}
+
+// False if there is nothing.
+cellar::Result<bool> is_a_directory(const std::filesystem::path& path) {
+  std::error_code failed;
+  const auto type = std::filesystem::status(path, failed).type();
+  if (type == std::filesystem::file_type::none) return not_reached(path, failed);
+  return type == std::filesystem::file_type::directory;
+}
+
+cellar::Result<std::filesystem::path> canonical_of(const std::filesystem::path& path) {
+  std::error_code failed;
+  std::filesystem::path found = std::filesystem::weakly_canonical(path, failed);
+  if (failed) return not_reached(path, failed);
+  return found;
+}
+
 // The data directory of a file in one of its folders.
-std::filesystem::path directory_of(const std::filesystem::path& file) {
-  return std::filesystem::absolute(file).parent_path().parent_path();
+cellar::Result<std::filesystem::path> directory_of(const std::filesystem::path& file) {
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(file, failed);
+  if (failed) return not_reached(file, failed);
+  return whole.parent_path().parent_path();
 }
 
 class Inspection {
@@ -185,7 +209,7 @@ class Inspection {
   Inspection(const Arguments& arguments, Dump& dump) : arguments_(arguments), dump_(dump) {}
 
   cellar::Result<void> look_at(const std::string& path) {
-    const bool directory = std::filesystem::is_directory(path);
+    TRY(const bool directory, is_a_directory(path));
     switch (arguments_.command) {
       case Command::summary:
         if (!directory) return refuse("is no directory; summary takes one");
@@ -204,7 +228,8 @@ class Inspection {
   cellar::Result<cellar::engine::RepairReport> repair() {
     const std::filesystem::path source = arguments_.paths[0];
     const std::filesystem::path target = arguments_.paths[1];
-    if (!std::filesystem::is_directory(source)) return refuse_path("is no directory");
+    TRY(const bool directory, is_a_directory(source));
+    if (!directory) return refuse_path("is no directory");
     TRY_VOID(check_target(source, target));
     TRY(const DirectoryLock lock, DirectoryLock::take(source, loop_, ""));
     TRY(auto from, cellar::PoolFs::create(loop_, source.string(), pool_));
@@ -243,13 +268,15 @@ class Inspection {
 
   static cellar::Result<void> check_target(const std::filesystem::path& source,
                                            const std::filesystem::path& target) {
+    TRY(const bool directory, is_a_directory(target));
     std::error_code failed;
     if (std::filesystem::exists(target, failed) &&
-        (!std::filesystem::is_directory(target) || !std::filesystem::is_empty(target, failed))) {
+        (!directory || !std::filesystem::is_empty(target, failed))) {
       return refuse_path(fmt::format("{} is not an empty directory", target.string()));
     }
-    const auto outer = std::filesystem::weakly_canonical(source);
-    for (auto at = std::filesystem::weakly_canonical(target);; at = at.parent_path()) {
+    TRY(const std::filesystem::path outer, canonical_of(source));
+    TRY(std::filesystem::path at, canonical_of(target));
+    for (;; at = at.parent_path()) {
       if (at == outer) {
         return refuse_path(
             fmt::format("{} is in it; the source is not written to", target.string()));
@@ -291,7 +318,8 @@ class Inspection {
     if (arguments_.table.empty()) {
       options.filter.row = arguments_.row;
     } else {
-      TRY(auto fs, cellar::PoolFs::create(loop_, directory_of(path).string(), pool_));
+      TRY(const std::filesystem::path directory, directory_of(path));
+      TRY(auto fs, cellar::PoolFs::create(loop_, directory.string(), pool_));
       TRY(options.filter, cellar::block_on(loop_, cellar::engine::make_filter(*fs, arguments_.table,
                                                                               arguments_.row)));
     }

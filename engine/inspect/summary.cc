@@ -283,6 +283,7 @@ Async<Result<EntryFilter>> make_filter(FileSystem& fs, std::string table,
   for (const auto& [id, one] : directory.tables) {
     if (is_number ? id != number : one.state.schema.name != table) continue;
     filter.table = id;
+    filter.tablets.clear();  // of an earlier, dropped one
     for (const Tablet& tablet : one.tablets) filter.tablets.insert(tablet.id);
     if (!one.state.drop) break;  // a dropped one of this name only if there is no other
   }

@@ -12,12 +12,15 @@
 #include "engine/manifest/table_item.h"
 #include "engine/manifest/table_state.h"
 #include "engine/model/key.h"
+#include "engine/model/mutation.h"
 #include "engine/model/schema.h"
 #include "engine/store/blob/blob_files.h"
 #include "engine/store/file/record_file.h"
 #include "engine/store/local/format_file.h"
 #include "engine/store/log/log_files.h"
+#include "engine/store/log/log_reader.h"
 #include "engine/store/manifest/manifest_file.h"
+#include "engine/wal/replay.h"
 
 namespace cellar::engine {
 namespace {
@@ -27,6 +30,43 @@ using std::string;
 string joined(std::string_view directory, std::string_view name) {
   return fmt::format("{}{}{}", directory, directory.empty() ? "" : "/", name);
 }
+
+using Segments = std::map<LogId, std::set<uint64_t>>;  // by log
+
+// The logs of a directory that is only read.
+class LogsToRead final : public LogStore {
+ public:
+  LogsToRead(FileSystem& fs, const Segments& segments) : fs_(fs), segments_(segments) {}
+
+  Async<Result<LogReadReport>> read(LogId id, LogPosition from, LogVisitor& visitor) override {
+    LogReader reader(fs_, id, from, visitor);
+    co_return co_await reader.run(segments_.at(id));
+  }
+  Async<Result<std::unique_ptr<Log>>> create(LogId /*id*/) override { co_return refused(); }
+  Async<Result<std::vector<LogId>>> list() override { co_return refused(); }
+  Async<Result<void>> fence(LogId /*id*/) override { co_return refused(); }
+  Async<Result<void>> remove(LogId /*id*/) override { co_return refused(); }
+  Async<Result<size_t>> remove_litter() override { co_return refused(); }
+
+ private:
+  static std::unexpected<Error> refused() {
+    return fail(Errc::failed_precondition, "the logs of a verified directory are only read");
+  }
+  FileSystem& fs_;
+  const Segments& segments_;
+};
+
+// Decodes the commits of a tablet as a start does, and keeps nothing.
+class NoMemtable final : public ReplayTarget, private CommitVisitor {
+ public:
+  Result<void> replay(CommitStamp stamp, Bytes payload) override {
+    return visit_commit(payload, stamp, *this);
+  }
+
+ private:
+  void entry(Bytes /*key*/, Bytes /*value*/) override {}
+  void range_delete(const RangeDelete& /*range*/, CommitStamp /*stamp*/) override {}
+};
 
 class DirectoryCheck {
  public:
@@ -44,7 +84,7 @@ class DirectoryCheck {
       read_keys();
       check_coverage();
       check_blobs();
-      check_logs();
+      co_await check_logs();
       name_orphans();
     }
     verified_.tables = tables_.size();
@@ -128,9 +168,11 @@ class DirectoryCheck {
     for (const auto& [path, size] : sizes_) {
       if (!is_blob(path) && !is_segment(path) && !is_manifest(path)) continue;
       if (is_litter(path)) continue;
+      const size_t before = dump_.problems();
       const Result<void> done =
           co_await inspect_file(fs_, path, DumpOptions{.entries = true}, dump_);
       if (!done) dump_.problem(fmt::format("{}: {}", path, done.error().to_string()));
+      if (is_segment(path) && dump_.problems() > before) damaged_logs_.insert(log_file(path)->log);
       ++verified_.files;
       verified_.bytes += size;
     }
@@ -273,34 +315,58 @@ class DirectoryCheck {
     }
   }
 
-  // Segments may be missing at the front of a log, where they were trimmed; a log that a tablet
-  // still needs has at least one.
-  void check_logs() {
-    std::map<uint64_t, std::set<uint64_t>> logs;
+  // Segments may be missing at the front of a log, where they were trimmed. What the tablets need
+  // of a log is read as a start reads it: only all its segments together tell a trimmed front and a
+  // torn tail from damage.
+  Async<void> check_logs() {
+    Segments logs;
     for (const auto& [path, size] : sizes_) {
       if (!is_segment(path) || is_litter(path)) continue;
       const auto name = log_file(path);
-      logs[name->log.value()].insert(name->segment);
+      logs[name->log].insert(name->segment);
     }
+    name_gaps(logs);
+    NoMemtable target;
+    std::map<LogId, ReplayPlan> plans = plan_replays(logs, target);
+    LogsToRead store(fs_, logs);
+    for (auto& [log, plan] : plans) {
+      if (damaged_logs_.contains(log)) continue;  // told already, file by file
+      const Result<ReplayReport> read = co_await ReplayPlan::run(std::move(plan), store);
+      if (!read) dump_.problem(read.error().message);
+    }
+  }
+
+  void name_gaps(const Segments& logs) {
     for (const auto& [log, segments] : logs) {
       uint64_t expected = *segments.begin();
       for (const uint64_t segment : segments) {
         for (; expected < segment; ++expected) {
-          dump_.problem(fmt::format("{} is missing: the log goes on behind it",
-                                    segment_path(LogId{log}, expected)));
+          dump_.problem(
+              fmt::format("{} is missing: the log goes on behind it", segment_path(log, expected)));
+          damaged_logs_.insert(log);
         }
         ++expected;
       }
     }
+  }
+
+  // A log that a tablet still needs has at least one segment.
+  std::map<LogId, ReplayPlan> plan_replays(const Segments& logs, ReplayTarget& target) {
+    std::map<LogId, ReplayPlan> plans;
     for (const auto& [table, tablets] : tablets_) {
       for (const auto& [id, tablet] : tablets) {
         for (const LogSpan& span : tablet.spans) {
-          if (logs.contains(span.log.value()) || span.from == span.to) continue;
-          dump_.problem(fmt::format("log {:016x} is missing: tablet {} has commits in it",
-                                    span.log.value(), id));
+          if (span.from == span.to) continue;
+          if (logs.contains(span.log)) {
+            plans[span.log].add(TabletId{id}, tablet.epoch, {span}, target);
+          } else {
+            dump_.problem(fmt::format("log {:016x} is missing: tablet {} has commits in it",
+                                      span.log.value(), id));
+          }
         }
       }
     }
+    return plans;
   }
 
   void name_orphans() {
@@ -334,6 +400,7 @@ class DirectoryCheck {
   Dump& dump_;
   std::map<string, uint64_t> sizes_;  // all files by path; sizes of blobs
   std::set<uint64_t> gone_;           // removed logs
+  std::set<LogId> damaged_logs_;      // one of their segments is damaged or missing
   bool any_of_ours_ = false;
   VerifiedFiles verified_;
   string current_;  // the valid manifest

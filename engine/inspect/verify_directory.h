@@ -8,10 +8,10 @@
 namespace cellar::engine {
 
 // `fs` is rooted at the data directory, to which no node may write meanwhile. Problems: a damaged
-// file, a blob named by a tablet that is missing or has another size, a gap in a log, tablets of a
-// table that omit rows or overlap, unreadable states. Notes, which are not damage: files that the
-// next start removes, and foreign files. Errors: of the device, or FAILED_PRECONDITION: the
-// directory has no store.
+// file, a blob named by a tablet that is missing or has another size, a log that a start would
+// refuse or that has a gap, tablets of a table that omit rows or overlap, unreadable states. Notes,
+// which are not damage: files that the next start removes, foreign files, the torn tail of a log.
+// Errors: of the device, or FAILED_PRECONDITION: the directory has no store.
 struct VerifiedFiles {
   uint64_t files = 0;  // whose contents were read
   uint64_t bytes = 0;  // of tables on disk

@@ -117,7 +117,7 @@ MergeRecord record_of(const Tablet& tablet, MergeReason reason, const MergeInput
   return record;
 }
 
-// REQUIRES: the lock of the merge slot is held; `version` is the tablet's, so that only a flush may
+// REQUIRES: a turn of the merge slot; `version` is the tablet's, so that only a flush may
 // change it meanwhile, by adding newer runs. Tables may be left out of a single run, because they
 // do not overlap; where versions count nothing is done then, because a range delete in one of the
 // other tables may decide which cells are dead. A merge that does not reclaim uses all the time
@@ -200,7 +200,7 @@ bool is_merged(const TableSchema& schema, const Version& version) {
 }
 
 bool nothing_to_merge(const Tablet& tablet, const Version& version) {
-  const bool orphans = tablet.may_hold_orphans() && !version.runs.empty();
+  const bool orphans = tablet.orphans().may_remain && !version.runs.empty();
   return is_merged(tablet.schema(), version) && !orphans;
 }
 
@@ -216,8 +216,8 @@ bool has_damaged_tail(const Version& version) {
 }  // namespace
 
 Async<Result<bool>> compact_step(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_for_job();
-  co_await tablet.rules_known();
+  CO_TRY(const MergeSlot::Turn turn, co_await tablet.shard().merge_slot.turn(tablet));
+  co_await tablet.rule_hold().rules_known();
   if (tablet.obsolete()) co_return false;
   Ref<const Version> version = tablet.pin();
   const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
@@ -231,8 +231,8 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
 }
 
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
-  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_for_job();
-  co_await tablet.rules_known();
+  CO_TRY(const MergeSlot::Turn turn, co_await tablet.shard().merge_slot.turn(tablet));
+  co_await tablet.rule_hold().rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   const size_t all = version->runs.size();
@@ -245,8 +245,8 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
 }
 
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place) {
-  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_to_reclaim();
-  co_await tablet.rules_known();
+  CO_TRY(const MergeSlot::Turn turn, co_await tablet.shard().merge_slot.turn_to_reclaim(tablet));
+  co_await tablet.rule_hold().rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   for (const TabletRun& run : version->runs) {
@@ -261,8 +261,8 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace plac
 }
 
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPlace place) {
-  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_to_reclaim();
-  co_await tablet.rules_known();
+  CO_TRY(const MergeSlot::Turn turn, co_await tablet.shard().merge_slot.turn_to_reclaim(tablet));
+  co_await tablet.rule_hold().rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   const auto first = std::find_if(version->runs.begin(), version->runs.end(),
@@ -277,8 +277,8 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPl
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_for_job();
-  co_await tablet.rules_known();
+  CO_TRY(const MergeSlot::Turn turn, co_await tablet.shard().merge_slot.turn(tablet));
+  co_await tablet.rule_hold().rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   if (nothing_to_merge(tablet, *version) && !has_damaged_tail(*version) &&

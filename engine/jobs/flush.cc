@@ -39,7 +39,7 @@ TabletState state_after(Tablet& tablet, const TabletMemtable& memtable) {
 
 Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   CO_TRY_VOID(co_await tablet.commits().visible(memtable->entries.max_stamp()));
-  co_await tablet.rules_known();
+  co_await tablet.rule_hold().rules_known();
   ShardContext& shard = tablet.shard();
   MergePlan plan = plan_flush(tablet, memtable->entries);
   const MergeFacts facts = plan.facts;

@@ -47,8 +47,8 @@ void add_older(MergeFacts& facts, const TimeBounds& bounds) {
 }  // namespace
 
 MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_t inputs) {
-  CHECK(tablet.rules_are_known(), "a merge of tablet {} is planned amid a change of its rules",
-        tablet.id());
+  CHECK(tablet.rule_hold().rules_are_known(),
+        "a merge of tablet {} is planned amid a change of its rules", tablet.id());
   const ShardContext& shard = tablet.shard();
   MergePlan plan;
   plan.schema = tablet.schema();

@@ -8,7 +8,7 @@ namespace cellar::engine {
 
 // A plan without inputs, for a merge of neighbouring sources of `version`, the tablet's: skips the
 // `newer` newest sources, then takes `inputs`. Sources are the memtables and then the runs, newest
-// first. REQUIRES: tablet.rules_are_known().
+// first. REQUIRES: tablet.rule_hold().rules_are_known().
 MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_t inputs);
 
 // The schema has changed since the plan was made, possibly at an instant that the plan considered

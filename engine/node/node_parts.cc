@@ -16,6 +16,7 @@ NodeParts::NodeParts(EngineOptions all_options, std::vector<ShardEnv> envs, Mani
       clocks(shards, manifest, options),
       catalog(shards, manifest),
       sessions(shards, catalog),
+      loans(shards),
       creations(shards, catalog, clocks.keeper(), reshape_turn),
       alterations(shards, catalog, clocks.keeper()),
       drops(shards, catalog, clocks.keeper(), options),
@@ -30,6 +31,7 @@ NodeParts::~NodeParts() { manifest.on_failure({}); }
 
 Async<void> NodeParts::stop() {
   co_await sessions.close();
+  co_await loans.stop();
   co_await clocks.keeper().stop();
   co_await drops.stop();
 }
@@ -44,7 +46,7 @@ Async<void> NodeParts::discard(const Error& why) {
     co_return closed;
   };
   auto ended = co_await shards.on_every(std::move(end));
-  co_await files.old_logs.drain();
+  co_await files.old_logs.close();
   co_await files.deleter.drain();
   if (!ended) log_warn("node", "closing after a failed start: {}", ended.error().to_string());
 }
@@ -53,7 +55,7 @@ Async<Result<void>> NodeParts::close() {
   co_await stop();
   auto end = [this](ShardId shard) { return shards.engine(shard).close(); };
   Result<void> outcome = co_await shards.on_every(std::move(end));
-  co_await files.old_logs.drain();
+  co_await files.old_logs.close();
   auto destroy = [this](ShardId shard) -> Async<Result<void>> {
     shards.destroy_part(shard);
     co_return Result<void>{};

@@ -13,6 +13,7 @@
 #include "engine/node/alter_table.h"
 #include "engine/node/backups.h"
 #include "engine/node/blob_sessions.h"
+#include "engine/node/cache_loans.h"
 #include "engine/node/create_table.h"
 #include "engine/node/drop_table.h"
 #include "engine/node/node_catalog.h"
@@ -54,6 +55,7 @@ struct NodeParts {
   NodeClocks clocks;
   NodeCatalog catalog;
   BlobSessions sessions;
+  CacheLoans loans;
   AsyncMutex reshape_turn;  // one reshape at a time
   TableCreations creations;
   TableAlterations alterations;

@@ -45,6 +45,7 @@ Async<Result<void>> Recovery::run_and_write() {
   CO_TRY_VOID(co_await serve());
   node_.clocks.keeper().serve();
   node_.drops.serve();
+  node_.loans.serve();
   co_return Result<void>{};
 }
 
@@ -130,6 +131,7 @@ Async<Result<void>> Recovery::recover_shards() {
                              .shared_blobs = node_.files.shared_blobs,
                              .tokens = manifest_.node.tokens,
                              .ask_session = [&node = node_, shard] { node.sessions.ask(shard); },
+                             .call_back = [&node = node_, shard] { node.loans.call_back(shard); },
                              .read_only = node_.read_only};
     node_.shards.make_part(shard, std::move(setup));
     ShardEngine& engine = node_.shards.engine(shard);

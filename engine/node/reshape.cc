@@ -216,7 +216,9 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   CO_TRY(ReshapeEdit edit, plan_edit(catalog_.tables(), reshaping, parents, span));
   auto stage = [&edit](ShardReshape& shard) { return shard.stage(edit.children); };
   CO_TRY(std::set<BlobId> lost, co_await on(reshaping.to, std::move(stage)));
-  std::erase_if(lost, [&edit](BlobId blob) { return edit.lost.contains(blob); });
+  for (const QuiescedTablet& parent : parents) {
+    for (const BlobId blob : parent.lost) lost.erase(blob);  // it was lost before
+  }
   if (!lost.empty()) co_return co_await keep_parents(reshaping, std::move(lost));
   CO_TRY(const std::vector<uint64_t> versions, co_await catalog_.commit(edit.edits));
   const size_t children = edit.children.size();

@@ -12,11 +12,6 @@ namespace {
 
 KeyRange range_of(const Tablet& tablet) { return {tablet.state().start, tablet.state().end}; }
 
-// What rows its range deletes cover is not known any more: every tablet that may have some is lost.
-bool hides_range_deletes(const TabletTable& table) {
-  return table.slice().table().is_lost() && table.meta().range_deletes > 0;
-}
-
 // The tables of the tablet that overlap `range`, each restricted to it.
 std::vector<TableItem> part_of(const Tablet& tablet, const KeyRange& range) {
   std::vector<TableItem> part;
@@ -25,7 +20,7 @@ std::vector<TableItem> part_of(const Tablet& tablet, const KeyRange& range) {
       TableItem item = table->item();
       item.rows = intersect(item.rows, intersect(range_of(tablet), range));
       if (item.rows.empty()) continue;
-      if (hides_range_deletes(*table) || !TableSlice(table->slice().table(), item.rows).empty()) {
+      if (table->hides_range_deletes() || !TableSlice(table->slice().table(), item.rows).empty()) {
         part.push_back(std::move(item));
       }
     }

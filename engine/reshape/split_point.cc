@@ -86,7 +86,8 @@ Result<std::string> pick_split_row(const Tablet& tablet) {
   std::string row;
   if (blocks < kFewBlocks) {
     std::vector<Point> used;
-    for (std::string& sample : tablet.load().samples.rows()) used.push_back({std::move(sample), 1});
+    for (std::string& sample : tablet.history().samples.rows())
+      used.push_back({std::move(sample), 1});
     row = middle(tablet.state(), std::move(used));
   }
   if (row.empty()) row = middle(tablet.state(), std::move(points));

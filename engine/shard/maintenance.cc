@@ -156,7 +156,8 @@ Async<void> Maintenance::flush_loop() {
     if (tablet->id() == flush_ahead_) flush_ahead_.reset();
     auto done = co_await flush_one(tablet);
     shard_.memory.flush_failure.reset();
-    if (!done && !shard_.wal.is_stopped()) {
+    // A tablet that was dropped meanwhile keeps no other one waiting.
+    if (!done && !is_given_up(done.error()) && !shard_.wal.is_stopped()) {
       back_off(flush_, "flush", done.error());
       shard_.memory.flush_failure = std::move(done).error();
     }
@@ -255,6 +256,15 @@ void Maintenance::resume_merges() {
   compaction_.wake.notify_all();
 }
 
+// In turns: under load a tablet has its next merge due as soon as one ends.
+TabletId Maintenance::next_to_compact() {
+  auto next = to_compact_.upper_bound(compacted_);
+  if (next == to_compact_.end()) next = to_compact_.begin();
+  compacted_ = *next;
+  to_compact_.erase(next);
+  return compacted_;
+}
+
 Async<void> Maintenance::compaction_loop() {
   auto pass = loops_.enter();
   while (pass && !stopping_) {
@@ -262,8 +272,7 @@ Async<void> Maintenance::compaction_loop() {
       co_await compaction_.wake.wait();
       continue;
     }
-    const TabletId id = *to_compact_.begin();
-    to_compact_.erase(to_compact_.begin());
+    const TabletId id = next_to_compact();
     auto done = co_await compact_one(id);
     if (done || shard_.wal.is_stopped()) continue;
     // After a schema change the merge begins again. A dropped tablet is not found again.

@@ -119,6 +119,7 @@ class Maintenance {
   void resume_merges();
   Async<Result<void>> flush_one(Tablet* tablet);
   Async<Result<void>> compact_one(TabletId id);
+  TabletId next_to_compact();  // REQUIRES: there is one
   Tablet* next_to_flush() const;
   Tablet* longest_dead_in_memory() const;
   bool asks_for_time(int64_t due_us);
@@ -141,6 +142,7 @@ class Maintenance {
   int64_t next_reclaim_us_ = INT64_MAX;     // trusted time, as of the last check
   std::set<TabletId> to_compact_;
   std::set<TabletId> to_compact_later_;  // after reclaiming
+  TabletId compacted_;                   // the last one
   int64_t looks_every_us_ = INT64_MAX;   // as of the last check for flushes
   bool stopping_ = false;
   Gate loops_{"maintenance"};

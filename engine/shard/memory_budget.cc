@@ -1,6 +1,7 @@
 #include "engine/shard/memory_budget.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/base/check.h"
 
@@ -42,13 +43,42 @@ size_t MemoryBudget::token_bytes() const {
   return tokens_.tokens() * kTokenBytes + range_tokens_.bytes();
 }
 
+size_t MemoryBudget::other_bytes() const {
+  return memtables_.gauge.held_bytes() + token_bytes() + withheld_bytes_;
+}
+
 size_t MemoryBudget::cache_bytes() const {
-  const size_t others = memtables_.gauge.held_bytes() + token_bytes() + withheld_bytes_;
-  return std::max(share_bytes_ / kCacheShare, less(lent_bytes_, others));
+  return std::max(share_bytes_ / kCacheShare, less(lent_bytes(), other_bytes()));
+}
+
+void MemoryBudget::grant(int64_t change) {
+  granted_bytes_ += change;
+  memtables_changed();
+}
+
+bool MemoryBudget::is_short() const {
+  return granted_bytes_ < 0 && other_bytes() + share_bytes_ / kCacheShare > lent_bytes();
+}
+
+// What memtables have held counts for some looks: a shard that writes now and then keeps its
+// memory.
+CacheOffer MemoryBudget::offer() {
+  const size_t least = share_bytes_ / kCacheShare;
+  const size_t lent_out = granted_bytes_ < 0 ? static_cast<size_t>(-granted_bytes_) : 0;
+  most_others_ = std::max(other_bytes(), most_others_);
+  CacheOffer offer;
+  offer.lendable_bytes =
+      std::min(less(lent_bytes(), most_others_ + least), less(share_bytes_ / kLoanShare, lent_out));
+  most_others_ = std::max(other_bytes(), most_others_ / 8 * 7);
+  const size_t held = cache_.held_bytes() + cache_.charged_bytes();
+  offer.unused_bytes = std::min(offer.lendable_bytes, less(cache_bytes(), held));
+  offer.full = held + headroom_bytes() >= cache_bytes();
+  offer.came_back = cache_.stats().came_back - std::exchange(came_back_, cache_.stats().came_back);
+  return offer;
 }
 
 size_t MemoryBudget::withhold(size_t bytes) {
-  withheld_bytes_ = std::min(bytes, less(lent_bytes_, share_bytes_ / kCacheShare));
+  withheld_bytes_ = std::min(bytes, less(lent_bytes(), share_bytes_ / kCacheShare));
   memtables_changed();
   return withheld_bytes_;
 }
@@ -64,17 +94,21 @@ void MemoryBudget::memtables_changed() {
   free_released();
   cache_.set_budget(cache_bytes());
   if (cache_.debt_bytes() > 0) memtables_.gauge.release.wake();
+  most_others_ = std::max(most_others_, other_bytes());
+  if (!asked_back_ && ask_back_ && is_short()) {
+    asked_back_ = true;
+    ask_back_();
+  }
   DCHECK(holds(), "memtables {}, released {}, tokens {}, blocks {}, charged {}, lent {}",
          memtables_.gauge.all_bytes(), memtables_.gauge.release.bytes(), token_bytes(),
-         cache_.bytes(), cache_.charged_bytes(), lent_bytes_);
+         cache_.bytes(), cache_.charged_bytes(), lent_bytes());
 }
 
 bool MemoryBudget::holds() const {
   const MemtableGauge& gauge = memtables_.gauge;
   const size_t least = cache_.room(share_bytes_ / kCacheShare);
-  const size_t others =
-      gauge.held_bytes() + token_bytes() + cache_.charged_bytes() + withheld_bytes_;
-  const size_t blocks = std::max(least, less(lent_bytes_, others));
+  const size_t others = other_bytes() + cache_.charged_bytes();
+  const size_t blocks = std::max(least, less(lent_bytes(), others));
   return cache_.bytes() <= blocks + headroom_bytes() &&
          (gauge.release.empty() || gauge.held_bytes() <= memtables_.hard_bytes);
 }
@@ -82,7 +116,7 @@ bool MemoryBudget::holds() const {
 MemoryFigures MemoryBudget::figures() const {
   const MemtableGauge& gauge = memtables_.gauge;
   MemoryFigures figures{.share_bytes = share_bytes_,
-                        .lent_bytes = lent_bytes_,
+                        .lent_bytes = lent_bytes(),
                         .memtable_bytes = gauge.bytes,
                         .pinned_bytes = gauge.pinned_bytes,
                         .released_bytes = gauge.release.bytes(),
@@ -93,7 +127,7 @@ MemoryFigures MemoryBudget::figures() const {
                         .row_bytes = rows_.figures().bytes};
   const size_t held = gauge.held_bytes() + figures.cache_bytes + figures.metadata_bytes +
                       figures.token_bytes + withheld_bytes_;
-  figures.free_bytes = less(lent_bytes_, held);
+  figures.free_bytes = less(lent_bytes(), held);
   return figures;
 }
 

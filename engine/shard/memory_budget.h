@@ -25,7 +25,11 @@
 //   4. What is withheld is taken from the cache too, but not from its least part. The owner of the
 //      process withholds what the resident size exceeds the node's memory by: freed memory that the
 //      allocator keeps, for example.
-//   5. The work of one change is bounded (BlockCache::kStepBytes, and the size of the change). The
+//   5. What shards lend each other (shard/cache_loan.h) is taken from lent_bytes() of one and added
+//   to that of another: the sum over all shards stays. A shard whose memtables need what it has
+//   lent calls it back; until it has it, it may hold more by what it has lent, at most a
+//   kLoanShare-th of its share.
+//   6. The work of one change is bounded (BlockCache::kStepBytes, and the size of the change). The
 //      rest is a debt, at most headroom_bytes(); the loop that frees memory pays it when there is
 //      time, and so does each further change.
 //
@@ -34,8 +38,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 
 #include "engine/read/row_cache.h"
+#include "engine/shard/cache_loan.h"
 #include "engine/shard_figures.h"
 #include "engine/sstable/block_cache.h"
 #include "engine/tablet/memtable_budget.h"
@@ -51,6 +58,8 @@ class MemoryBudget final : private MemtableGaugeWatcher {
   static constexpr size_t kCacheShare = 4;
   static constexpr size_t kOverheadShare = 16;
   static constexpr size_t kHeadroomShare = 32;
+  // A shard lends at most one in this many.
+  static constexpr size_t kLoanShare = 4;
   // Three in so many are for clients.
   static constexpr size_t kClientShare = 16;
   // Of the program, in a node, but at most a kOverheadShare-th of its memory.
@@ -64,13 +73,25 @@ class MemoryBudget final : private MemtableGaugeWatcher {
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   size_t share_bytes() const { return share_bytes_; }
-  size_t lent_bytes() const { return lent_bytes_; }
+  size_t lent_bytes() const { return lent_bytes_ + static_cast<size_t>(granted_bytes_); }
   size_t headroom_bytes() const { return share_bytes_ / kHeadroomShare; }
   // What the cache may have at present, charges included.
   size_t cache_bytes() const;
   // Instead of what was withheld before. Returns what is withheld: at most what the cache's least
   // part leaves.
   size_t withhold(size_t bytes);
+  // ---- loans between shards
+  // Borrowed from other shards; negative: lent to them.
+  int64_t granted_bytes() const { return granted_bytes_; }
+  void grant(int64_t change);
+  // Since the last call.
+  CacheOffer offer();
+  // It has lent memory that its memtables need: `ask` is called once, until called() says that
+  // there is no more to come.
+  void on_short(std::function<void()> ask) { ask_back_ = std::move(ask); }
+  bool is_short() const;
+  void called_back() { asked_back_ = false; }
+
   MemoryFigures figures() const;
   // The invariants 1, 3 and 4.
   bool holds() const;
@@ -78,11 +99,18 @@ class MemoryBudget final : private MemtableGaugeWatcher {
  private:
   void memtables_changed() override;
   size_t token_bytes() const;
+  // Held by others than the cache.
+  size_t other_bytes() const;
   void free_released();
 
   const size_t share_bytes_;
   const size_t lent_bytes_;
   size_t withheld_bytes_ = 0;
+  int64_t granted_bytes_ = 0;
+  size_t most_others_ = 0;  // most of other_bytes() lately
+  uint64_t came_back_ = 0;  // of the cache, at the last offer()
+  bool asked_back_ = false;
+  std::function<void()> ask_back_;
   MemtableBudget& memtables_;
   BlockCache& cache_;
   const TokenMemory& tokens_;

@@ -60,6 +60,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
   // While one memtable is flushed, two more can fill before writes are refused.
   context_.options.memtable_bytes =
       std::min(context_.options.memtable_bytes, context_.memory.hard_bytes / 3);
+  budget_.on_short(setup_.call_back);
   context_.flow.watch([this] { return flow_levels(); });
   context_.turns.watch([this] { return flow_levels(); });
   context_.background.watch([this](BackgroundKind kind) { return backlog(kind); });
@@ -217,7 +218,8 @@ EngineStats ShardEngine::stats() const {
 
 FlowLevels ShardEngine::flow_levels() const {
   FlowLevels levels{.memtable_bytes = context_.memory.gauge.bytes,
-                    .memtable_bound = context_.memory.room()};
+                    .memtable_bound = context_.memory.room(),
+                    .full_memtable_bytes = context_.options.memtable_bytes};
   if (context_.wal.log == nullptr) return levels;
   levels.log_durable_end = context_.wal.log->durable_end().value();
   const uint64_t end = context_.wal.log->end().value();
@@ -349,24 +351,24 @@ Async<Result<void>> ShardEngine::hold_writes(std::vector<TabletId> ids) {
     CO_TRY(Gate::Pass pass, tablets_.at(id)->gate().enter());
     passes.push_back(std::move(pass));
   }
-  for (TabletId id : ids) tablets_.at(id)->hold_writes();
-  for (TabletId id : ids) co_await tablets_.at(id)->earlier_writes_appended();
+  for (TabletId id : ids) tablets_.at(id)->rule_hold().hold_writes();
+  for (TabletId id : ids) co_await tablets_.at(id)->rule_hold().earlier_writes_appended();
   if (context_.wal.is_stopped()) co_return std::unexpected(context_.wal.refusal());
   Result<void> durable = co_await context_.wal.log->sync();
   for (size_t i = 0; i < ids.size() && durable; ++i) {
     Tablet& tablet = *tablets_.at(ids[i]);
-    durable = co_await tablet.commits().visible(tablet.last_commit());
+    durable = co_await tablet.commits().visible(tablet.history().last_commit);
   }
   co_return not_begun(durable);
 }
 
 void ShardEngine::hold_reads(const std::vector<TabletId>& ids) {
-  for (TabletId id : ids) tablets_.at(id)->hold_reads();
+  for (TabletId id : ids) tablets_.at(id)->rule_hold().hold_reads();
 }
 
 void ShardEngine::release(const std::vector<TabletId>& ids) {
   for (TabletId id : ids) {
-    if (Tablet& tablet = *tablets_.at(id); tablet.holds_writes()) tablet.release();
+    if (RuleHold& hold = tablets_.at(id)->rule_hold(); hold.holds_writes()) hold.release();
   }
 }
 
@@ -393,8 +395,20 @@ Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
   maintenance_.trim_log();
 }
 
+Async<bool> ShardEngine::give_memory(size_t bytes, int64_t most_us) {
+  budget_.grant(-static_cast<int64_t>(bytes));
+  const Timers& timers = context_.runtime.timers;
+  const int64_t until_us = timers.now_us() + most_us;
+  while (cache_.debt_bytes() > 0 && timers.now_us() < until_us) {
+    co_await sleep_us(context_.runtime.timers, Timers::kTickUs);
+  }
+  if (cache_.debt_bytes() == 0) co_return true;
+  budget_.grant(static_cast<int64_t>(bytes));
+  co_return false;
+}
+
 Async<Result<void>> ShardEngine::close() {
-  context_.merge_slot.end();
+  end_waits();
   co_await scrubber_.stop();
   co_await maintenance_.stop();
   std::vector<Tablet*> closing;

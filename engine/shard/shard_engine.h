@@ -48,6 +48,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
     BlobRefCounts& shared_blobs;  // shard 0's
     TokenWindow tokens;
     std::function<void()> ask_session;  // see SessionBlobIds
+    std::function<void()> call_back;    // see MemoryBudget::on_short
     std::optional<Error> read_only{};   // why nothing may be written; see Node::open_read_only()
   };
   ShardEngine(const ShardEnv& env, Setup setup);
@@ -62,7 +63,10 @@ class ShardEngine final : public Engine, private TabletWatcher {
                                const Clock* clock) override;
   Async<Result<void>> flush(TabletId tablet) override;
   Async<Result<void>> compact(TabletId tablet) override;
-  void end_merges() override { context_.merge_slot.end(); }
+  void end_waits() override {
+    context_.merge_slot.end();
+    if (context_.wal.log) context_.wal.log->give_up_waiting_for_space();
+  }
   Result<uint64_t> tablet_bytes(TabletId tablet) const override;
   EngineStats stats() const override;
   ShardFigures shard_figures() const override;
@@ -73,6 +77,10 @@ class ShardEngine final : public Engine, private TabletWatcher {
   const TabletTableOfShard& tablets() const { return tablets_; }
 
   // ---- called by Node ----
+  MemoryBudget& memory() { return budget_; }
+  // Lends that much to another shard, once the cache has given it up. False: it has not within
+  // `most_us`, and nothing is lent.
+  Async<bool> give_memory(size_t bytes, int64_t most_us);
   // Opens the tablets, replays their spans and starts this session's log (read-only: no log).
   Async<Result<ShardRecovery>> recover(std::vector<TabletSeed> seeds);
   // The edit with the recovered states has succeeded. From here on writes are accepted.

@@ -59,14 +59,14 @@ TabletFigures figures_of(Tablet& tablet) {
   figures.zstd_bytes = zstd_bytes_of(tablet);
   figures.runs = tablet.version().runs.size();
   figures.compaction = tablet.compaction();
-  figures.reads = tablet.load().reads;
-  figures.writes = tablet.load().writes;
-  figures.left_cells = tablet.departures().cells;
-  figures.left_bytes = tablet.departures().bytes;
+  figures.reads = tablet.history().reads;
+  figures.writes = tablet.history().writes;
+  figures.left_cells = tablet.history().left_cells;
+  figures.left_bytes = tablet.history().left_bytes;
   figures.last_stamp = tablet.last_stamp();
   figures.has_held_data =
-      tablet.load().writes > 0 || tablet.memtables().has_unflushed() || figures.runs > 0;
-  figures.sampled_rows = tablet.load().samples.rows();
+      tablet.history().writes > 0 || tablet.memtables().has_unflushed() || figures.runs > 0;
+  figures.sampled_rows = tablet.history().samples.rows();
   return figures;
 }
 

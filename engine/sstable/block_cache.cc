@@ -200,6 +200,7 @@ BlockRef BlockCache::insert(const BlockRef& ref, const CheckedBlock* stored) {
   ++stats_.inserted;
   const bool remembered = recall(block.key());
   if (remembered) missed_remembered(bytes_wanted);
+  stats_.came_back += remembered;
   const bool full = bytes() + bytes_wanted > room() || is_full();
   std::optional<CheckedBlock> packed;
   if (stored != nullptr) {

@@ -128,9 +128,10 @@ class BlockCache {
     uint64_t misses = 0;
     uint64_t inserted = 0;
     uint64_t evicted = 0;
-    uint64_t unpacked = 0;  // stored unpacked from then on
-    uint64_t packed = 0;    // packed again
-    uint64_t spoilt = 0;    // packed blocks that failed to unpack and were dropped
+    uint64_t came_back = 0;  // of those inserted: had left not long ago
+    uint64_t unpacked = 0;   // stored unpacked from then on
+    uint64_t packed = 0;     // packed again
+    uint64_t spoilt = 0;     // packed blocks that failed to unpack and were dropped
   };
   const Stats& stats() const { return stats_; }
   size_t blocks() const { return entries_.size(); }  // including packed ones

@@ -72,6 +72,9 @@ class Log {
   virtual Async<Result<LogPosition>> erase(LogPosition position) = 0;
   // Permanent.
   virtual void give_up_erasing() = 0;
+  // Permanent: an append that was accepted, and for which there is no space, poisons the log
+  // instead of waiting for space. The log will be sealed soon.
+  virtual void give_up_waiting_for_space() = 0;
   // Refuses further appends, makes everything durable with a closing mark and returns the end.
   // REQUIRES: no erase() in progress.
   virtual Async<Result<LogPosition>> seal() = 0;

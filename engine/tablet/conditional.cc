@@ -54,7 +54,7 @@ void finish_without_commit(Tablet& tablet, ConditionalWrite& write, CommitStamp 
         finish_when_durable(tablet, write, stamp, std::move(error), std::move(*pass)));
 }
 void finish_without_commit(Tablet& tablet, ConditionalWrite& write, std::optional<Error> error) {
-  finish_without_commit(tablet, write, tablet.last_commit(), std::move(error));
+  finish_without_commit(tablet, write, tablet.history().last_commit, std::move(error));
 }
 
 // Copies the cells of the answer into the write.

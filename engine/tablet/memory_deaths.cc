@@ -62,7 +62,8 @@ int64_t memory_due_us(const Tablet& tablet) {
 int64_t log_due_us(const Tablet& tablet, const Memtable& flushed) {
   const TimeBounds& bounds = flushed.time_bounds();
   // It may have replaced cells that were flushed before it.
-  const bool replaces = bounds.has_cells() && bounds.min_timestamp_us <= tablet.newest_flushed_us();
+  const bool replaces =
+      bounds.has_cells() && bounds.min_timestamp_us <= tablet.history().newest_flushed_us;
   const int64_t death_us =
       replaces ? born_us(flushed) : first_death_of(flushed, tablet.retention());
   if (death_us == kNeverUs) return kNeverUs;
@@ -76,7 +77,7 @@ int64_t log_due_us(const Tablet& tablet, const Memtable& flushed) {
 
 void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  const int64_t grace_us = tablet.reclaim_grace_us();
+  const int64_t grace_us = reclaim_grace_us(tablet);
   const TableRetention firm =
       TableRetention::firm(tablet.schema(), gc_watermark_of(tablet.version()), now_us);
   for (const auto& memtable : tablet.version().memtables) {

@@ -1,17 +1,33 @@
 #include "engine/tablet/merge_slot.h"
 
+#include "engine/tablet/tablet.h"
+
 namespace cellar::engine {
 
-Async<AsyncMutex::Lock> MergeSlot::lock_for_job() {
+Async<Result<MergeSlot::Turn>> MergeSlot::turn(const Tablet& tablet) {
   if (pace_ != nullptr) pace_->boost();
-  return lock_.lock();
+  const uint64_t ticket = next_ticket_++;
+  tickets_.push_back(ticket);
+  while (!tablet.obsolete() && (taken_ || tickets_.front() != ticket)) co_await changed_.wait();
+  std::erase(tickets_, ticket);
+  if (tablet.obsolete()) {
+    changed_.notify_all();
+    co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  }
+  taken_ = true;
+  co_return Turn(*this);
 }
 
-Async<AsyncMutex::Lock> MergeSlot::lock_to_reclaim() {
+Async<Result<MergeSlot::Turn>> MergeSlot::turn_to_reclaim(const Tablet& tablet) {
   ++reclaims_waiting_;
-  AsyncMutex::Lock lock = co_await lock_for_job();
+  auto turn = co_await this->turn(tablet);
   --reclaims_waiting_;
-  co_return lock;
+  co_return turn;
+}
+
+void MergeSlot::end_turn() {
+  taken_ = false;
+  changed_.notify_all();
 }
 
 void MergeSlot::finish_at_once() {
@@ -47,6 +63,7 @@ void MergeSlot::end() {
 
 void MergeSlot::cancel(const Tablet& tablet) {
   if (tablet_ == &tablet) cancel();
+  changed_.notify_all();
 }
 
 }  // namespace cellar::engine

@@ -1,15 +1,18 @@
 // MergeSlot: the merge that runs on a shard, and the turn of those that wait for it.
 //
 // Invariants
-//   1. A job runs only under the lock: one at a time.
+//   1. A job runs only in a turn: one at a time, in the order in which they asked.
 //   2. job() and tablet() are both null, or those of the running job. There is a pace only with
 //   them.
 //   3. A job that reclaims stops resting when another job waits.
+//   4. A job of a tablet that is gone does not wait: a drop, split, merge or move of a tablet ends
+//   while the merge of another one runs, however long that takes.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -26,12 +29,25 @@ class MergeSlot {
  public:
   explicit MergeSlot(const Runtime& runtime) : clock_(runtime.clock) {}
 
-  Async<AsyncMutex::Lock> lock() { return lock_.lock(); }
-  // For a job: a running one does not rest while it waits.
-  Async<AsyncMutex::Lock> lock_for_job();
+  // A job may run until this is destroyed. The slot must outlive it.
+  class [[nodiscard]] Turn {
+   public:
+    explicit Turn(MergeSlot& slot) : slot_(&slot) {}
+    Turn(Turn&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    Turn& operator=(Turn&&) = delete;
+    ~Turn() {
+      if (slot_ != nullptr) slot_->end_turn();
+    }
+
+   private:
+    MergeSlot* slot_;
+  };
+  // The turn of a job of that tablet, whose gate the caller has passed: a running job does not rest
+  // while it waits. ABORTED: the tablet is obsolete.
+  Async<Result<Turn>> turn(const Tablet& tablet);
   // The same for reclaiming: meanwhile a merge for the shape of the tree uses all the time
   // available.
-  Async<AsyncMutex::Lock> lock_to_reclaim();
+  Async<Result<Turn>> turn_to_reclaim(const Tablet& tablet);
   size_t reclaims_waiting() const { return reclaims_waiting_; }
   // The running job, if it reclaims, does not rest any more.
   void finish_at_once();
@@ -41,7 +57,7 @@ class MergeSlot {
   const MergeSpeed& speed() const { return speed_; }
 
   // Announces a job for its lifetime, so that closing and dropping may cancel it. `pace`: of a job
-  // that reclaims; null: the job never rests. REQUIRES: the lock.
+  // that reclaims; null: the job never rests. REQUIRES: a turn.
   class Running {
    public:
     Running(MergeSlot& slot, const Tablet& tablet, MergeJob& job, Pace* pace,
@@ -59,15 +75,21 @@ class MergeSlot {
   bool has_input(BlobId blob) const {
     return std::find(inputs_.begin(), inputs_.end(), blob) != inputs_.end();
   }
-  // Cancels the running job, if any; with a tablet, if it is the tablet's.
+  // Cancels the running job, if any; with a tablet, if it is the tablet's, and those of its jobs
+  // that wait. REQUIRES: the tablet is obsolete.
   void cancel();
   void cancel(const Tablet& tablet);
   // Cancels the running job and every later one.
   void end();
 
  private:
+  void end_turn();
+
   TrustedClock& clock_;
-  AsyncMutex lock_;
+  bool taken_ = false;            // a turn is in use
+  std::deque<uint64_t> tickets_;  // of those that wait, in order
+  uint64_t next_ticket_ = 0;
+  ConditionVariable changed_;  // a turn has ended, or a tablet is obsolete
   MergeJob* job_ = nullptr;
   const Tablet* tablet_ = nullptr;
   std::vector<BlobId> inputs_;

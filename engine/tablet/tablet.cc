@@ -98,9 +98,9 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       range_tokens_(shard_.range_tokens, state_.range_tokens),
       memtables_(shard_.memory, shard_.wal),
       row_owner_(shard_.rows.new_owner()),
-      orphaned_us_(shard.runtime.clock.now_us()),
-      tokens_in_tables_until_us_(tokens_until_us(tables)),
-      may_hold_orphans_(!tables.empty() && schema().version > 1) {
+      orphans_{.may_remain = !tables.empty() && schema().version > 1,
+               .since_us = shard.runtime.clock.now_us()},
+      tokens_in_tables_until_us_(tokens_until_us(tables)) {
   facts_->visible = last_stamp_;
   std::vector<TabletRun> runs = make_runs(std::move(tables));
   choose_compaction(runs);
@@ -170,8 +170,8 @@ Result<void> Tablet::check(const Write& write) {
 // Refuses a range delete if those of the tablet would not fit into one block of a table, with room
 // for those of tablets that it is merged with.
 Result<void> Tablet::check_range_room(const RangeDelete& range) {
-  if (ranges_counted_at_ != publications_) {
-    ranges_counted_at_ = publications_;
+  if (ranges_counted_at_ != history_.publications) {
+    ranges_counted_at_ = history_.publications;
     range_bytes_ = 0;
     for (const auto& source : version_->sources) {
       for (const RangeTombstone& one : source->range_deletes()) {
@@ -234,6 +234,11 @@ Result<void> Tablet::refuse(const Write& write, Error error) const {
   return std::unexpected(std::move(error));
 }
 
+void Tablet::refuse_turn(Write& write, Error error) {
+  write.error = refuse(write, std::move(error)).error();
+  write.done(write);
+}
+
 Result<void> Tablet::submit(Write& write) {
   if (auto valid = check(write); !valid) return refuse(write, std::move(valid).error());
   auto waits = line_.delay(write);
@@ -272,10 +277,7 @@ Result<void> Tablet::submit_in_order(ConditionalWrite& write) {
 void Tablet::take_turn(Write& write) {
   auto taken = check(write);
   if (taken) taken = submit_in_order(write);
-  if (!taken) taken = refuse(write, std::move(taken).error());
-  if (taken) return;
-  write.error = std::move(taken).error();
-  write.done(write);
+  if (!taken) refuse_turn(write, std::move(taken).error());
 }
 
 void Tablet::take_turn(ConditionalWrite& write) {
@@ -296,10 +298,7 @@ Async<void> Tablet::writes_drained() {
 void Tablet::submit_waiting(Write& write) {
   auto taken = check(write);
   if (taken) taken = commit(write, next_stamp(), true);
-  if (!taken) taken = refuse(write, std::move(taken).error());
-  if (taken) return;
-  write.error = std::move(taken).error();
-  write.done(write);
+  if (!taken) refuse_turn(write, std::move(taken).error());
 }
 
 bool Tablet::submit_waiting(ConditionalWrite& write) { return begin_conditional(*this, write); }
@@ -339,7 +338,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
       {.tablet = id_, .epoch = state_.epoch, .stamp = write.stamp, .payload = payload_},
       write.append));
   last_stamp_ = write.stamp;
-  last_commit_ = write.stamp;
+  history_.last_commit = write.stamp;
   const size_t ranges = memtable.entries.range_deletes().size();
   Insert insert(memtable.entries, shard_.tokens, range_tokens_, id_);
   const auto inserted = visit_commit(payload_, write.stamp, insert);
@@ -355,8 +354,8 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   }
   commits_.push(write);
   ++shard_.counters.commits;
-  ++load_.writes;
-  if (!write.range) load_.samples.note(write.mutation.row);
+  ++history_.writes;
+  if (!write.range) history_.samples.note(write.mutation.row);
   shard_.wal.growth_bytes += payload_.size();
   writers_.note_commit(payload_.size());
   if (payload_.capacity() > kKeepPayloadBytes) std::string().swap(payload_);
@@ -392,9 +391,7 @@ RunShapes Tablet::run_shapes() const {
 const Error* Tablet::lost_deletes(const std::vector<TabletRun>& runs) {
   for (const TabletRun& run : runs) {
     for (const Ref<TabletTable>& table : run.tables) {
-      if (table->slice().table().is_lost() && table->meta().range_deletes > 0) {
-        return table->damage();
-      }
+      if (table->hides_range_deletes()) return table->damage();
     }
   }
   return nullptr;
@@ -415,7 +412,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   facts_->schema_version = schema().version;
   lost_deletes_ = lost_deletes(version_->runs);
   if (counts_tables_) renew_counted(sums_of(version_->runs));
-  ++publications_;
+  ++history_.publications;
 }
 
 void Tablet::count_tables(bool counts) {
@@ -434,7 +431,7 @@ void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<Tablet
   memtables_.flushed(memtable);
   shard_.wal.deaths.note(memtable->log_end, log_due_us(*this, memtable->entries));
   if (const TimeBounds& bounds = memtable->entries.time_bounds(); bounds.has_cells())
-    newest_flushed_us_ = std::max(newest_flushed_us_, bounds.max_timestamp_us);
+    history_.newest_flushed_us = std::max(history_.newest_flushed_us, bounds.max_timestamp_us);
   state_ = std::move(state);
   manifest_version_ = manifest_version;
   std::vector<TabletRun> runs = make_runs(std::move(tables));
@@ -473,8 +470,8 @@ void Tablet::alter(TableSchema schema) {
   };
   const std::vector<FamilySchema>& before = schema_->value.families;
   if (std::any_of(before.begin(), before.end(), gone)) {
-    may_hold_orphans_ = true;
-    orphaned_us_ = shard_.runtime.clock.now_us();
+    orphans_.may_remain = true;
+    orphans_.since_us = shard_.runtime.clock.now_us();
   }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
@@ -490,16 +487,6 @@ int64_t Tablet::log_clear_us() const {
   return shard_.runtime.clock.now_us() + wait_us;
 }
 
-void Tablet::release() {
-  facts_->reads_held = false;
-  released_.notify_all();
-  conditions_.release();
-}
-
-Async<void> Tablet::rules_known() {
-  while (facts_->reads_held) co_await released_.wait();
-}
-
 // Forgets past rules when all data is newer than the last change.
 void Tablet::renew_retention() {
   if (!schema_->retention.remembers()) return;
@@ -509,7 +496,7 @@ void Tablet::renew_retention() {
 }
 
 void Tablet::orphans_merged_away(uint64_t schema_version) {
-  if (schema_version == schema().version) may_hold_orphans_ = false;
+  if (schema_version == schema().version) orphans_.may_remain = false;
 }
 
 // ---- dropping
@@ -542,7 +529,7 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
                                                       const VisibleStamp* as_of,
                                                       std::unique_ptr<CellWatch> watch,
                                                       const NamedColumns* columns) {
-  if (facts_->reads_held && as_of == nullptr && watch == nullptr)
+  if (rule_hold_.holds_reads() && as_of == nullptr && watch == nullptr)
     return std::unexpected(rule_is_changed(id_));
   note_read(spec);
   if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
@@ -551,7 +538,7 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
 
 Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                      const Clock* clock) {
-  if (facts_->reads_held) return std::unexpected(rule_is_changed(id_));
+  if (rule_hold_.holds_reads()) return std::unexpected(rule_is_changed(id_));
   note_read(spec);
   if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
   std::optional<RowStart> started;
@@ -612,8 +599,8 @@ RowReader::Outcome Tablet::read_row(const ReadSpec& spec, CellSink& sink, RowRea
 }
 
 void Tablet::note_read(const ReadSpec& spec) {
-  ++load_.reads;
-  if (!spec.rows.ranges().empty()) load_.samples.note(spec.rows.ranges().front().start);
+  ++history_.reads;
+  if (!spec.rows.ranges().empty()) history_.samples.note(spec.rows.ranges().front().start);
   if (next_unread_us_ != INT64_MAX && shard_.runtime.clock.now_us() >= next_unread_us_)
     publish(version_->runs);
 }
@@ -648,9 +635,10 @@ std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const Visi
   return cursor;
 }
 
-int64_t Tablet::reclaim_grace_us() const {
-  const int64_t within_us = schema().options.reclaim_within_us;
-  return within_us > INT64_MAX - margin_us() ? INT64_MAX : within_us + margin_us();
+int64_t reclaim_grace_us(const Tablet& tablet) {
+  const int64_t within_us = tablet.schema().options.reclaim_within_us;
+  const int64_t margin_us = tablet.margin_us();
+  return within_us > INT64_MAX - margin_us ? INT64_MAX : within_us + margin_us;
 }
 
 }  // namespace cellar::engine

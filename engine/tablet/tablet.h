@@ -29,9 +29,10 @@
 #include "engine/read/cell_watch.h"
 #include "engine/read/row_reader.h"
 #include "engine/read/row_start.h"
-#include "engine/tablet/row_samples.h"
+#include "engine/tablet/rule_hold.h"
 #include "engine/tablet/run_shapes.h"
 #include "engine/tablet/shard_context.h"
+#include "engine/tablet/tablet_history.h"
 #include "engine/tablet/tablet_memtables.h"
 #include "engine/version/version.h"
 #include "engine/wal/replay.h"
@@ -59,19 +60,6 @@ struct TabletAccess {
   bool refuses_writes = false;
 };
 
-// What has left a tablet's tables since it was opened, in no output of a merge.
-struct TabletDepartures {
-  uint64_t cells = 0;
-  uint64_t bytes = 0;  // about, on disk
-};
-
-// What a tablet has served since it was opened.
-struct TabletLoad {
-  uint64_t reads = 0;
-  uint64_t writes = 0;
-  RowSamples samples;  // of the rows in use
-};
-
 class Tablet final : public ReplayTarget, private ConditionHost, private TurnHost {
  public:
   // `tables` are the seed's, open. Visible from the start: the tables and the replayed commits.
@@ -88,8 +76,8 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   const Version& version() const { return *version_; }
   Ref<const Version> pin() const { return version_; }
   CommitStamp last_stamp() const { return last_stamp_; }
-  // The last commit appended since the tablet was opened.
-  CommitStamp last_commit() const { return last_commit_; }
+  const TabletHistory& history() const { return history_; }
+  void departed(const MergeRecord& merge) { history_.departed(merge); }
 
   // ---- recovery, before the tablet serves ----
   Result<void> replay(CommitStamp stamp, Bytes payload) override;
@@ -139,8 +127,6 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   const FlowControl::Writers& writers() const { return writers_; }
   ShardContext& shard() { return shard_; }
   const ShardContext& shard() const { return shard_; }
-  // The greatest timestamp flushed since the tablet was opened; INT64_MIN: none.
-  int64_t newest_flushed_us() const { return newest_flushed_us_; }
   TabletMemtables& memtables() { return memtables_; }
   const TabletMemtables& memtables() const { return memtables_; }
   const RangeTokens& range_tokens() const { return range_tokens_; }
@@ -157,23 +143,9 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   // creation (alter_table.h says why). Cursors keep theirs to the end of
   // a row, and merges to their end.
   void alter(TableSchema schema);
-  // A change of rules holds the tablet: writes that arrive from now on wait until release().
-  // REQUIRES: not held.
-  void hold_writes() { conditions_.hold(); }
-  // Resumes when every earlier write is in the log, or after release(). REQUIRES: held.
-  Async<void> earlier_writes_appended() { return conditions_.closed(); }
-  // From now on reads by clients are ABORTED until release(), a cursor between two rows must be
-  // opened again (ScanCursor::must_reopen), and planning of removals waits (rules_known()).
-  // REQUIRES: held, and all earlier writes are visible.
-  void hold_reads() { facts_->reads_held = true; }
-  bool holds_writes() const { return conditions_.is_held(); }
-  void release();
-  // Resumes when reads are not held. A plan made then judges at an instant before the next change.
-  Async<void> rules_known();
-  bool rules_are_known() const { return !facts_->reads_held; }
-  // Tables may hold cells of dropped families: a full merge is useful even for one run without
-  // deletes.
-  bool may_hold_orphans() const { return may_hold_orphans_; }
+  RuleHold& rule_hold() { return rule_hold_; }
+  const RuleHold& rule_hold() const { return rule_hold_; }
+  const Orphans& orphans() const { return orphans_; }
   // A full merge planned under this version of the schema has been installed.
   void orphans_merged_away(uint64_t schema_version);
 
@@ -194,23 +166,12 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   // Whether its tables are in ShardContext::tables: from the beginning, until it is obsolete or
   // destroyed. A tablet that is prepared beside others with the same tables is not.
   void count_tables(bool counts);
-  const TabletLoad& load() const { return load_; }
-  const TabletDepartures& departures() const { return departures_; }
-  void departed(const MergeRecord& merge) {
-    departures_.cells += merge.left_cells;
-    departures_.bytes += merge.left_bytes;
-  }
   // State of the reclaiming component (reclaim_forecast.h), which creates it on first use.
   std::unique_ptr<TabletAttachment>& reclaim_state() { return reclaim_state_; }
-  // Time from a cell's death until it is overdue: reclaim_within and the margin.
-  int64_t reclaim_grace_us() const;
-  uint64_t publications() const { return publications_; }  // of versions
   // The compaction strategy in use: tiered or time_window.
   Compaction compaction() const { return compaction_; }
   // The present runs, as input of the pickers.
   RunShapes run_shapes() const;
-  // Trusted time since when the families missing in the schema are known to be dropped.
-  int64_t orphaned_us() const { return orphaned_us_; }
   int64_t margin_us() const { return shard_.options.removal_margin_us; }
   // The number of runs above what the compaction strategy lets stand.
   size_t runs_behind() const { return runs_behind_; }
@@ -237,6 +198,7 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   Result<void> submit_in_order(ConditionalWrite& write);
   void take_turn(Write& write) override;
   void take_turn(ConditionalWrite& write) override;
+  void refuse_turn(Write& write, Error error) override;
   void submit_waiting(Write& write) override;
   bool submit_waiting(ConditionalWrite& write) override;
   void apply(CommitStamp stamp, Bytes payload);
@@ -259,12 +221,11 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   uint64_t manifest_version_;
   Ref<TabletFacts> facts_;
   Ref<const SchemaSnapshot> schema_;
-  ConditionVariable released_;
   CommitStamp last_stamp_;
-  CommitStamp last_commit_;
   FlowControl::Writers writers_;
   CommitQueue commits_;
   RowLockTable conditions_{*this};
+  RuleHold rule_hold_{conditions_, *facts_};
   WriteTurns::Line line_;  // before conditions_ on the way of a write
   RangeTokens range_tokens_;
   TabletMemtables memtables_;
@@ -275,28 +236,27 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   bool replayed_ = false;
   bool obsolete_ = false;
   TabletAccess access_;
-  TabletLoad load_;
-  TabletDepartures departures_;
+  TabletHistory history_;
   size_t runs_behind_ = 0;
   std::unique_ptr<TabletAttachment> reclaim_state_;
   Compaction compaction_ = Compaction::automatic;  // until first chosen
-  uint64_t publications_ = 0;
   bool counts_tables_ = true;
-  TableSums counted_;  // its part of ShardContext::tables
-  int64_t newest_flushed_us_ = INT64_MIN;
+  TableSums counted_;                    // its part of ShardContext::tables
   uint64_t row_owner_;                   // in the shard's row cache
   CommitStamp range_deleted_;            // the last delete of rows since the tablet was opened
   uint64_t range_bytes_ = 0;             // of range deletes, at most, in the version
-  uint64_t ranges_counted_at_ = 0;       // publications_ when they were counted
+  uint64_t ranges_counted_at_ = 0;       // history_.publications then
   const Error* lost_deletes_ = nullptr;  // of version_: why some range deletes are unknown
-  int64_t orphaned_us_;
+  Orphans orphans_;
   const int64_t tokens_in_tables_until_us_;  // in the tables with which it was opened
-  bool may_hold_orphans_ = false;
   Gate gate_{"tablet"};
   AsyncMutex flush_lock_;
   AsyncMutex edit_lock_;
   std::optional<AsyncMutex::Lock> drop_lock_;
 };
+
+// Time from the death of one of its cells until that is overdue: reclaim_within and the margin.
+int64_t reclaim_grace_us(const Tablet& tablet);
 
 // The tablets of a shard.
 using TabletTableOfShard = absl::flat_hash_map<TabletId, std::unique_ptr<Tablet>>;

@@ -40,6 +40,9 @@ class TabletTable final : public ShardCounted<TabletTable> {
   // Damage was found in it since it was opened: merges exclude it until the next start.
   bool is_damaged() const { return slice_.table().damage() != nullptr; }
   const Error* damage() const { return slice_.table().damage(); }
+  // What rows its range deletes cover is not known any more: every tablet that may have some is
+  // lost.
+  bool hides_range_deletes() const { return slice_.table().is_lost() && meta().range_deletes > 0; }
   // Another tablet is about to name the blob, counted by BlobRefCounts.
   void share() { item_.shared = true; }
   // A complete verification that began at this time has found no damage.

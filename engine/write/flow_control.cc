@@ -12,8 +12,8 @@ constexpr double kOnset = 0.5;  // fraction of a bound
 
 constexpr double per_us(double per_second) { return per_second * 1e-6; }
 
-// Exponential average: the newest measurement has a weight of one quarter.
-void blend(double& average, double seen) { average += (seen - average) / 4; }
+// Of the newest measurement in the average, if it is one of a full memtable.
+constexpr double kNewestWeight = 0.25;
 
 }  // namespace
 
@@ -67,7 +67,11 @@ FlowControl::FlowControl(Timers& timers)
 
 void FlowControl::flushed(uint64_t bytes, int64_t took_us) {
   const double seconds = static_cast<double>(std::max<int64_t>(took_us, 1)) / 1e6;
-  blend(flush_drain_, static_cast<double>(bytes) / seconds);
+  const auto size = static_cast<double>(bytes);
+  // The time of a small flush is that of its syncs: it says little about the disk.
+  const double full = levels_ ? static_cast<double>(levels_().full_memtable_bytes) / 2 : 0;
+  const double weight = kNewestWeight * std::min(1.0, size / std::max(full, 1.0));
+  flush_drain_ += (size / seconds - flush_drain_) * weight;
 }
 
 bool FlowControl::pressed() const {

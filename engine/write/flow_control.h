@@ -49,7 +49,8 @@ struct Write;
 struct FlowLevels {
   uint64_t memtable_bytes = 0;
   uint64_t memtable_bound = 1;
-  uint64_t log_pending_bytes = 0;  // wait for the disk
+  uint64_t full_memtable_bytes = 0;  // of one; 0: not known
+  uint64_t log_pending_bytes = 0;    // wait for the disk
   uint64_t log_pending_bound = 1;
   bool log_failed = false;
   uint64_t log_durable_end = 0;  // a position, from which the log's drain is measured

@@ -8,13 +8,10 @@ namespace {
 
 constexpr uint32_t kRetryMs = 5;
 
-void refuse(const WaitingWrite& waiting, Error error) {
-  if (waiting.conditional != nullptr) {
-    waiting.conditional->error = std::move(error);
-    return waiting.conditional->done(*waiting.conditional);
-  }
-  waiting.write->error = std::move(error);
-  waiting.write->done(*waiting.write);
+void refuse(TurnHost& host, const WaitingWrite& waiting, Error error) {
+  if (waiting.conditional == nullptr) return host.refuse_turn(*waiting.write, std::move(error));
+  waiting.conditional->error = std::move(error);
+  waiting.conditional->done(*waiting.conditional);
 }
 
 }  // namespace
@@ -130,7 +127,7 @@ void WriteTurns::refuse_all(const FlowLevels& levels) {
       --waiting_;
       waiting_bytes_ -= write->size();
     }
-    for (const auto& write : writes) refuse(*write, error);
+    for (const auto& write : writes) refuse(line->host_, *write, error);
     if (line->empty()) line->quiet_.notify_all();
   }
 }

@@ -41,6 +41,8 @@ class TurnHost {
   // Takes the write: answers it, or keeps a copy of its own.
   virtual void take_turn(Write& write) = 0;
   virtual void take_turn(ConditionalWrite& write) = 0;
+  // Answers the write with this error, without a turn.
+  virtual void refuse_turn(Write& write, Error error) = 0;
 };
 
 // Owned by one shard.

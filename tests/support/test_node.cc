@@ -248,7 +248,8 @@ std::unique_ptr<PendingWrite> TestNode::begin_write(const std::string& table_nam
 }
 
 std::unique_ptr<PendingWrite> TestNode::begin_drop_rows(const engine::TabletDescriptor& tablet,
-                                                        std::string start, std::string end) {
+                                                        std::string start, std::string end,
+                                                        const WriteToken* token) {
   auto pending = std::make_unique<PendingWrite>();
   pending->range_start = std::move(start);
   pending->range_end = std::move(end);
@@ -256,6 +257,7 @@ std::unique_ptr<PendingWrite> TestNode::begin_drop_rows(const engine::TabletDesc
   write.tablet = tablet.id;
   write.epoch = tablet.epoch;
   write.range = RangeDelete{.start = pending->range_start, .end = pending->range_end};
+  write.range_token = token;
   write.context = pending.get();
   write.done = [](engine::Write& w) { static_cast<PendingWrite*>(w.context)->finished = true; };
   engine_of(tablet).submit(write);

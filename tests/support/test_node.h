@@ -142,8 +142,10 @@ class TestNode {
   std::unique_ptr<PendingWrite> begin_write(const std::string& table, std::string row,
                                             std::vector<OwnedMutation> ops,
                                             std::optional<Durability> level = std::nullopt);
+  // `token` must outlive the write; null: none.
   std::unique_ptr<PendingWrite> begin_drop_rows(const engine::TabletDescriptor& tablet,
-                                                std::string start, std::string end);
+                                                std::string start, std::string end,
+                                                const WriteToken* token = nullptr);
   void begin(PendingConditional& pending, const std::string& table, std::string row);
   void wait(const PendingWrite& write);  // until finished
   void wait(const PendingConditional& write);

@@ -28,6 +28,7 @@ class LocalLog final : public Log {
   void trim(LogPosition position) override;
   Async<Result<LogPosition>> erase(LogPosition position) override;
   void give_up_erasing() override { erases_ = false; }
+  void give_up_waiting_for_space() override { commits_.give_up_waiting_for_space(); }
   // Stops the log's background work even if it fails.
   Async<Result<LogPosition>> seal() override;
   const Error* failure() const override { return commits_.failure(); }

@@ -6,6 +6,13 @@
 #include "io/base/log.h"
 
 namespace cellar::engine {
+namespace {
+
+std::string aside_path(std::string_view segment) {
+  return std::string(segment) + std::string(kTemporarySuffix);
+}
+
+}  // namespace
 
 LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId log,
                          const LogOptions& options)
@@ -22,6 +29,14 @@ LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, FileRemovalRef remova
           [](void* context) {
             auto* self = static_cast<LogSegments*>(context);
             self->start_spare_due_ = true;
+            self->work_.set();
+          },
+          this),
+      stuck_retry_(
+          runtime.timers,
+          [](void* context) {
+            auto* self = static_cast<LogSegments*>(context);
+            self->stuck_due_ = true;
             self->work_.set();
           },
           this) {}
@@ -90,11 +105,16 @@ Async<void> LogSegments::background() {
       co_await keep_start_spare();
       continue;
     }
+    if (std::exchange(stuck_due_, false)) {
+      co_await free_stuck();
+      continue;
+    }
     work_.reset();
     co_await work_.wait();
   }
   retry_.cancel();
   start_spare_retry_.cancel();
+  stuck_retry_.cancel();
   stopped_.set();
 }
 
@@ -118,6 +138,7 @@ Async<Result<void>> LogSegments::prepare_next() {
     }
     failure_ = segment.error();
     failure_->retry_after(kNoSpaceRetryMs);
+    if (ready_callback_ != nullptr) ready_callback_(ready_context_);
     co_return std::unexpected(std::move(segment).error());
   }
   failure_.reset();
@@ -139,9 +160,17 @@ Async<Result<LogSegments::Segment>> LogSegments::make_segment(FileHeader header,
   const std::string old_path = segment_path(log_, first_);
   segment.former = first_++;
   header.former = segment.former;
-  CO_TRY_VOID(co_await file->close());
-  CO_TRY(segment.file, co_await reuse_record_file(fs_, old_path, path, header, IoClass::log));
-  co_return segment;
+  Result<void> closed = co_await file->close();
+  if (closed) {
+    auto reused = co_await reuse_record_file(fs_, old_path, path, header, IoClass::log);
+    if (reused) {
+      segment.file = std::move(*reused);
+      co_return segment;
+    }
+    closed = std::unexpected(std::move(reused).error());
+  }
+  keep_stuck(old_path, closed.error());
+  co_return std::unexpected(std::move(closed).error());
 }
 
 Async<void> LogSegments::dispose_of_first() {
@@ -149,30 +178,49 @@ Async<void> LogSegments::dispose_of_first() {
   auto file = std::move(files_[first_].file);
   files_.erase(first_);
   const std::string path = segment_path(log_, first_);
-  const std::string aside = path + std::string(kTemporarySuffix);
   ++first_;
   auto closed = co_await file->close();
   if (!closed) log_warn("store", "{}", closed.error().to_string());
-  auto renamed = co_await put_aside(path, aside);
+  co_await set_aside(path);
+}
+
+// Renames the segment and removes it in the background; if it cannot be renamed, later.
+Async<void> LogSegments::set_aside(std::string path) {
+  auto renamed = co_await put_aside(path);
   if (!renamed) {
-    log_warn("store", "{} stays: {}", path, renamed.error().to_string());
+    keep_stuck(std::move(path), renamed.error());
     co_return;
   }
   ++removing_;
-  spawn(executor_, remove(aside));
+  spawn(executor_, remove(std::move(path)));
+}
+
+void LogSegments::keep_stuck(std::string path, const Error& why) {
+  if (stuck_.empty()) log_warn("store", "{} cannot be removed yet: {}", path, why.to_string());
+  stuck_.push_back(std::move(path));
+  if (!stopping_) stuck_retry_.arm_after_us(kRemoveRetryUs);
+}
+
+Async<void> LogSegments::free_stuck() {
+  for (std::string& path : std::exchange(stuck_, {})) co_await set_aside(std::move(path));
 }
 
 // The rename is durable before the file is truncated, because a named segment is complete.
-Async<Result<void>> LogSegments::put_aside(std::string path, std::string aside) {
-  CO_TRY_VOID(co_await fs_.rename(path, aside));
+Async<Result<void>> LogSegments::put_aside(std::string path) {
+  auto renamed = co_await fs_.rename(path, aside_path(path));
+  // An earlier attempt, or a reuse, may have renamed it.
+  if (!renamed && renamed.error().code != Errc::not_found) co_return renamed;
   const std::string directory(kLogDirectory);
   co_return co_await fs_.sync_dir(directory);
 }
 
+// Of the segment that had this path.
 Async<void> LogSegments::remove(std::string path) {
-  auto removed = co_await removal_->remove(path);
-  if (!removed) log_warn("store", "{}", removed.error().to_string());
+  auto removed = co_await removal_->remove(aside_path(path));
   --removing_;
+  if (!removed) {
+    keep_stuck(std::move(path), removed.error());
+  }
   removed_.notify_all();
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/record/file_header.h"
 #include "engine/store/file/file_removal.h"
@@ -29,6 +30,9 @@ namespace cellar::engine {
 // or the loop has ended.
 class LogSegments {
  public:
+  // What could not be removed is tried again.
+  static constexpr int64_t kRemoveRetryUs = 10'000'000;
+
   LogSegments(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId log,
               const LogOptions& options);
 
@@ -51,7 +55,7 @@ class LogSegments {
   // Whether the file of a ready segment still has data from before `position` where it was not
   // overwritten.
   bool holds_former(uint64_t segment, uint64_t position) const;
-  // `callback` is called from the loop whenever a segment becomes ready.
+  // `callback` is called from the loop whenever a segment becomes ready, or could not be prepared.
   void on_ready(void (*callback)(void* context), void* context);
 
   // Positions below this are in ready segments.
@@ -61,7 +65,9 @@ class LogSegments {
   // Bytes of segments not trimmed.
   uint64_t needed_bytes() const { return (next_ - first_ - disposable()) * options_.segment_bytes; }
   // Bytes of all segments.
-  uint64_t bytes_on_disk() const { return (next_ - first_ + removing_) * options_.segment_bytes; }
+  uint64_t bytes_on_disk() const {
+    return (next_ - first_ + removing_ + stuck_.size()) * options_.segment_bytes;
+  }
   uint64_t segment_bytes() const { return options_.segment_bytes; }
 
  private:
@@ -74,7 +80,10 @@ class LogSegments {
   Async<Result<void>> prepare_next();
   Async<Result<Segment>> make_segment(FileHeader header, std::string path);
   Async<void> dispose_of_first();
-  Async<Result<void>> put_aside(std::string path, std::string aside);
+  Async<void> set_aside(std::string path);
+  void keep_stuck(std::string path, const Error& why);
+  Async<void> free_stuck();
+  Async<Result<void>> put_aside(std::string path);
   Async<void> remove(std::string path);
   // Number of trimmed segments that still exist.
   uint64_t disposable() const {
@@ -100,6 +109,9 @@ class LogSegments {
   uint64_t erase_before_ = 0;
   std::optional<Error> failure_;
   size_t removing_ = 0;
+  // Paths of trimmed segments that could not be renamed yet; the next attempt is due.
+  std::vector<std::string> stuck_;
+  bool stuck_due_ = false;
   Event work_;
   Event stopped_;
   ConditionVariable removed_;
@@ -107,6 +119,7 @@ class LogSegments {
   StartSpare start_spare_;
   bool start_spare_due_ = true;
   Timer start_spare_retry_;
+  Timer stuck_retry_;
   bool stopping_ = false;
   void (*ready_callback_)(void*) = nullptr;
   void* ready_context_ = nullptr;

@@ -77,18 +77,19 @@ TEST_F(ReclaimCost, OnlyTheFirstWriteAfterAFreezeAndAFlushPublishAVersion) {
   create(RetentionRule::max_versions(1));
   fill(60, 1);
   for (int i = 0; i < 3; ++i) {
-    const uint64_t before = tablet().publications();
+    const uint64_t before = tablet().history().publications;
     for (int n = 0; n < 20; ++n) {
       ASSERT_TRUE(node_.set("t", "r000001", "f:q", 2, "v"));
       ASSERT_TRUE(node_.read_row("t", "r000001"));
     }
-    EXPECT_EQ(tablet().publications() - before, 1u);
+    EXPECT_EQ(tablet().history().publications - before, 1u);
     tablet().memtables().freeze();
     ASSERT_TRUE(node_.set("t", "r000002", "f:q", 2, "v"));
-    EXPECT_EQ(tablet().publications() - before, 2u);
+    EXPECT_EQ(tablet().history().publications - before, 2u);
     const uint64_t merges = compactions();
     ASSERT_TRUE(node_.flush("t"));
-    EXPECT_EQ(tablet().publications() - before, 4u + compactions() - merges) << "two memtables";
+    EXPECT_EQ(tablet().history().publications - before, 4u + compactions() - merges)
+        << "two memtables";
   }
 }
 
@@ -117,10 +118,10 @@ TEST_F(ReclaimCost, TheTablesOfAWindowLeaveInOneEdit) {
   pass_exactly(2 * kHourUs);
   const uint64_t there = tables();
   ASSERT_GT(there, 30u);
-  const uint64_t before = tablet().publications();
+  const uint64_t before = tablet().history().publications;
   pass_exactly(65 * kMinuteUs);
   EXPECT_EQ(tables(), 0u);
-  EXPECT_LE(tablet().publications() - before, 3u);
+  EXPECT_LE(tablet().history().publications - before, 3u);
 }
 
 }  // namespace

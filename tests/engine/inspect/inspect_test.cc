@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "engine/export/export_encoder.h"
 #include "engine/inspect/inspect_file.h"
 #include "engine/model/mutation.h"
 #include "engine/sstable/table_iterator.h"
@@ -92,6 +93,37 @@ class InspectTest : public testing::Test {
     problems_ = dump->problems();
     if (!done) return done.error().to_string();
     return out.str();
+  }
+
+  // What `dump --row row` prints of the file.
+  std::string find_row(const std::string& path, const std::string& row) {
+    std::ostringstream out;
+    const auto dump = make_dump(DumpForm::text, out);
+    const auto entries = only_entries(*dump);
+    DumpOptions options;
+    options.entries = true;
+    options.filter.row = row;
+    EXPECT_TRUE(world.block_on(loop, inspect_file(fs, path, options, *entries))) << path;
+    return out.str();
+  }
+
+  // An entry with one cell of `bytes`, on disk when this returns.
+  void append_entry(Log& log, size_t bytes) {
+    Mutation set;
+    set.family = "f";
+    set.qualifier = "q";
+    const std::string value(bytes, 'v');
+    set.value = value;
+    set.timestamp_us = 1000;
+    std::string payload;
+    encode_row_commit(payload, "row", std::span(&set, 1));
+    LogAppend append;
+    bool done = false;
+    append.context = &done;
+    append.done = [](LogAppend& a) { *static_cast<bool*>(a.context) = true; };
+    const LogEntry entry{TabletId{1}, Epoch{1}, CommitStamp{77}, payload};
+    ASSERT_TRUE(log.append(entry, append).has_value());
+    ASSERT_TRUE(world.run_until([&] { return done; }));
   }
 
   SimWorld world;
@@ -200,6 +232,47 @@ TEST_F(InspectTest, ALogSegmentIsPrintedAndItsDamageFound) {
   ASSERT_TRUE(disk.corrupt(path, 4096 + 30, 1).has_value());
   (void)inspect(path, DumpForm::problems_only);
   EXPECT_EQ(problems_, 1u);
+}
+
+// Neither file alone shows it.
+TEST_F(InspectTest, AnEntryInTwoSegmentsIsToldOfWhereARowIsSought) {
+  TrustedClock clock(world.clock());
+  Runtime runtime{loop.executor(), loop.timers(), clock, world.random()};
+  LogOptions log_options;
+  log_options.segment_bytes = 64u << 10;
+  LocalLogStore logs(fs, runtime, log_options);
+  auto log = world.block_on(loop, logs.create(LogId{5}));
+  ASSERT_TRUE(log.has_value()) << log.error().to_string();
+  for (int i = 0; i < 2; ++i) append_entry(**log, 30'000);
+  ASSERT_TRUE(world.block_on(loop, (*log)->seal()).has_value());
+  log->reset();
+  const std::string first = find_row("log/0000000000000005-00000000.seg", "row");
+  const std::string second = find_row("log/0000000000000005-00000001.seg", "row");
+  EXPECT_NE(first.find("an entry that goes on in the next segment is not shown"), first.npos);
+  EXPECT_NE(second.find("an entry that began in the segment before is not shown"), second.npos);
+  // It is no news to a verification.
+  const std::string whole = inspect("log/0000000000000005-00000000.seg", DumpForm::problems_only);
+  EXPECT_EQ(whole.find("is not shown"), whole.npos) << whole;
+  EXPECT_EQ(problems_, 0u);
+}
+
+TEST_F(InspectTest, ARowOfAnExportIsFoundAndItsDescriptionIsHarmless) {
+  ExportEncoder out;
+  std::string file = out.begin("{\"table\":\"t\x1b]0;x\x07\xc2\x9b\"}");
+  for (const char* row : {"a", "b"}) {
+    out.begin_row(row);
+    out.add({"f", "q", 2000, std::nullopt, row});
+    out.end_row();
+  }
+  file += out.finish();
+  ASSERT_TRUE(disk.write_all("t.cellar", file).has_value());
+  const std::string found = find_row("t.cellar", "b");
+  EXPECT_NE(found.find("row \"b\": 1 cells"), found.npos) << found;
+  EXPECT_NE(found.find("f:\"q\" at 2000 = \"b\""), found.npos) << found;
+  EXPECT_EQ(found.find("\"a\""), found.npos) << found;
+  const std::string all = inspect("t.cellar");
+  EXPECT_EQ(problems_, 0u) << all;
+  EXPECT_NE(all.find(R"({"table":"t\x1b]0;x\x07\xc2\x9b"})"), all.npos) << all;
 }
 
 // One part for each of its two blocks.

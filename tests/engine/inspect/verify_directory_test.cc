@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "engine/backup/backup_file.h"
@@ -158,6 +160,84 @@ TEST_F(VerifyDirectory, AMissingLogIsNamed) {
   EXPECT_NE(verdict.text.find("log "), std::string::npos) << verdict.text;
 }
 
+// A log of several segments, all of which a start needs.
+class VerifyLog : public testing::Test {
+ protected:
+  VerifyLog() {
+    EXPECT_TRUE(node_.create_table("t", {"f"}));
+    for (int i = 0; i < 160; ++i) {
+      EXPECT_TRUE(node_.set("t", fmt::format("r{:03}", i), "f:q", i, std::string(3000, 'v')));
+    }
+    node_.kill();
+    for (const std::string& path : node_.disk().all_files()) {
+      if (path.ends_with("-00000000.seg")) first_ = path;
+    }
+  }
+  // `change` of the first segment is damage to a verification and to a start.
+  void expect_damage(const std::function<void(MemDisk&)>& change, std::string_view told) {
+    auto copy = node_.disk().clone();
+    EXPECT_EQ(verify(*copy).problems, 0u) << verify(*copy).text;
+    change(*copy);
+    const auto files = copy->all_files();
+    const Verdict verdict = verify(*copy);
+    EXPECT_EQ(verdict.problems, 1u) << verdict.text;
+    EXPECT_NE(verdict.text.find(fmt::format("PROBLEM: {} {}", first_, told)), std::string::npos)
+        << verdict.text;
+    EXPECT_EQ(copy->all_files(), files);
+    const TestNode started({}, std::move(copy));
+    ASSERT_TRUE(started.open_error());
+    EXPECT_EQ(started.open_error()->code, Errc::data_loss);
+    EXPECT_NE(started.open_error()->message.find(fmt::format("{} {}", first_, told)),
+              std::string::npos)
+        << started.open_error()->message;
+  }
+
+  TestNode node_;
+  std::string first_;
+};
+
+TEST_F(VerifyLog, ALostEndOfASegmentBeforeTheLastIsDamage) {
+  expect_damage(
+      [this](MemDisk& disk) {
+        std::string content = disk.read_all(first_).value();
+        std::fill(content.begin() + static_cast<std::ptrdiff_t>(content.size() / 2), content.end(),
+                  '\0');
+        ASSERT_TRUE(disk.write_all(first_, content));
+      },
+      "is damaged at ");
+}
+
+TEST_F(VerifyLog, AFlippedBitAtTheEndOfASegmentBeforeTheLastIsDamage) {
+  expect_damage(
+      [this](MemDisk& disk) {
+        const size_t last = disk.read_all(first_)->find_last_not_of('\0');
+        ASSERT_TRUE(disk.corrupt(first_, last, 1));
+      },
+      "is damaged at ");
+}
+
+TEST_F(VerifyLog, AMissingFirstSegmentIsDamage) {
+  expect_damage([this](MemDisk& disk) { remove(disk, first_); }, "is missing and was not trimmed");
+}
+
+TEST_F(VerifyLog, ATornTailOfTheLastSegmentIsNone) {
+  std::string last;
+  size_t used = 0;
+  for (const std::string& path : node_.disk().all_files()) {
+    if (!path.ends_with(".seg")) continue;
+    const size_t end = node_.disk().read_all(path)->find_last_not_of('\0');
+    if (end < kIoAlignment) continue;  // prepared, and without a record
+    last = path;
+    used = end;
+  }
+  ASSERT_NE(last, first_);
+  ASSERT_TRUE(node_.disk().corrupt(last, used, 1));
+  const Verdict verdict = verify(node_.disk());
+  EXPECT_EQ(verdict.problems, 0u) << verdict.text;
+  EXPECT_NE(verdict.text.find("torn tail"), std::string::npos) << verdict.text;
+  EXPECT_TRUE(node_.reopen());
+}
+
 // The node was killed while it shortened the files of an obsolete log.
 TEST_F(VerifyDirectory, WhatIsLeftOfARemovedLogIsInOrder) {
   const LogId log{0x77};
@@ -239,6 +319,21 @@ TEST_F(VerifyDirectory, AManifestIsToldInWords) {
   EXPECT_NE(filtered.find("'other'"), std::string::npos) << filtered;
   EXPECT_EQ(filtered.find("'t'"), std::string::npos) << filtered;
   EXPECT_FALSE(filter("absent"));
+}
+
+TEST_F(VerifyDirectory, TheEntriesOfATableAreNotThoseOfADroppedOneOfItsName) {
+  const uint64_t dropped = node_.table("other")->tablets[0].id.value();
+  ASSERT_TRUE(node_.drop_table("other"));
+  ASSERT_EQ(node_.dropped_tables().size(), 1u);
+  ASSERT_TRUE(node_.create_table("other", {"f", "g"}));
+  give_format(node_.disk());
+  SimWorld world;
+  SimLoop& loop = world.add_loop();
+  MemFs fs(loop.executor(), node_.disk());
+  const auto filter = world.block_on(loop, make_filter(fs, "other", std::nullopt));
+  ASSERT_TRUE(filter) << filter.error().message;
+  EXPECT_FALSE(filter->wants_tablet(dropped));
+  EXPECT_TRUE(filter->wants_tablet(node_.table("other")->tablets[0].id.value()));
 }
 
 TEST_F(VerifyDirectory, ARowAndATableAreFound) {

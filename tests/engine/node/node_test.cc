@@ -289,7 +289,7 @@ TEST(Node, ACompactionIsCalledOffAtTheEnd) {
   fill(node, 50, 100, "v");
   ASSERT_TRUE(node.flush("t"));
   const auto before = node.cells("t");
-  node.node().engine(ShardId{0}).end_merges();
+  node.node().engine(ShardId{0}).end_waits();
   const auto compacted = node.compact("t");
   ASSERT_FALSE(compacted);
   EXPECT_EQ(compacted.error().code, Errc::cancelled);

@@ -284,5 +284,82 @@ TEST_F(Play, TheInvariantsHoldAfterEachStep) {
   }
 }
 
+TEST_F(Budget, WhatIsLentIsTakenFromTheCacheAndWhatIsBorrowedGivenToIt) {
+  const size_t all = budget_.cache_bytes();
+  const auto step = static_cast<int64_t>(kNodeBytes / 16);
+  budget_.grant(-step);
+  EXPECT_EQ(budget_.cache_bytes(), all - static_cast<size_t>(step));
+  budget_.grant(2 * step);
+  EXPECT_EQ(budget_.cache_bytes(), all + static_cast<size_t>(step));
+  EXPECT_EQ(budget_.figures().lent_bytes, budget_.lent_bytes());
+  EXPECT_TRUE(budget_.holds());
+}
+
+TEST_F(Budget, AnOfferKeepsTheLeastCacheAndWhatMemtablesHaveLatelyHeld) {
+  CacheOffer offer = budget_.offer();
+  EXPECT_LE(offer.lendable_bytes, kNodeBytes / MemoryBudget::kLoanShare);
+  EXPECT_EQ(offer.unused_bytes, offer.lendable_bytes);
+  EXPECT_FALSE(offer.full);
+  const size_t idle = offer.lendable_bytes;
+  Ref<TabletMemtable> memtable = memtable_of(kMemtableBytes);
+  EXPECT_EQ(budget_.offer().lendable_bytes, 0u);
+  end(*memtable);
+  memtable = nullptr;
+  free_all();
+  EXPECT_EQ(budget_.offer().lendable_bytes, 0u) << "it was held a moment ago";
+  for (int i = 0; i < 40; ++i) offer = budget_.offer();
+  EXPECT_GT(offer.lendable_bytes, idle / 2);
+  fill_cache();
+  offer = budget_.offer();
+  EXPECT_TRUE(offer.full);
+  EXPECT_LT(offer.unused_bytes, budget_.headroom_bytes());
+}
+
+TEST_F(Budget, ALenderWhoseMemtablesNeedTheMemoryCallsItBackOnce) {
+  size_t asked = 0;
+  budget_.on_short([&asked] { ++asked; });
+  budget_.grant(-static_cast<int64_t>(kNodeBytes / 4));
+  EXPECT_EQ(asked, 0u);
+  Ref<TabletMemtable> memtable = memtable_of(kMemtableBytes);
+  EXPECT_TRUE(budget_.is_short());
+  EXPECT_EQ(asked, 1u);
+  budget_.grant(static_cast<int64_t>(kNodeBytes / 4));
+  budget_.called_back();
+  EXPECT_FALSE(budget_.is_short());
+  add(*memtable, 1000);
+  EXPECT_EQ(asked, 1u);
+  end(*memtable);
+}
+
+constexpr size_t kStep = 10;
+
+TEST(CacheLoan, GoesToTheFullCacheThatEarnsTheMost) {
+  EXPECT_FALSE(pick_loan({}, kStep));
+  const CacheOffer idle{.lendable_bytes = 100, .unused_bytes = 100, .came_back = 0, .full = false};
+  const CacheOffer busy{.lendable_bytes = 0, .unused_bytes = 0, .came_back = 900, .full = true};
+  const CacheOffer busier{
+      .lendable_bytes = 50, .unused_bytes = 0, .came_back = 1'000, .full = true};
+  const auto pick = [](std::vector<CacheOffer> offers) -> std::string {
+    const auto loan = pick_loan(offers, kStep);
+    return loan ? fmt::format("{} to {}: {}", loan->from, loan->to, loan->bytes) : "none";
+  };
+  EXPECT_EQ(pick({idle, busy, busier}), "0 to 2: 10");
+  EXPECT_EQ(pick({busy, idle}), "1 to 0: 10");
+  EXPECT_EQ(pick({busy, busier}), "none") << "both need it";
+  EXPECT_EQ(pick({idle, idle}), "none");
+  CacheOffer poor = busier;
+  poor.came_back = 900 / kTimesEarned;
+  EXPECT_EQ(pick({busy, poor}), "1 to 0: 10") << "memory in use, where it earns far less";
+  poor.came_back += 1;
+  EXPECT_EQ(pick({busy, poor}), "none");
+  CacheOffer few = busy;
+  few.came_back = kLeastEarned - 1;
+  EXPECT_EQ(pick({few, idle}), "none");
+  CacheOffer little = idle;
+  little.unused_bytes = 2 * kStep - 1;
+  little.came_back = 899;
+  EXPECT_EQ(pick({busy, little}), "none") << "it would borrow it back soon";
+}
+
 }  // namespace
 }  // namespace cellar::engine

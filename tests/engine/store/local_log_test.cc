@@ -268,6 +268,32 @@ TEST_F(LogTest, SealingOnAFullDiskFailsInsteadOfWaiting) {
   EXPECT_NE(large.failure, nullptr);
 }
 
+// The preparation is under way when the log is sealed, and fails then for the first time.
+TEST_F(LogTest, SealingWhileTheDiskBecomesFullFailsInsteadOfWaiting) {
+  StoreRig rig(disk, 1, {.min_latency_us = 10'000, .max_latency_us = 10'000});
+  auto log = create(rig);
+  rig.world.run_for_us(2'000'000);
+  disk.set_bytes_limit(disk.used_bytes());
+  Append& large = append(*log, payload_of(1, 240'000));
+  EXPECT_FALSE(rig.run(log->seal()));
+  EXPECT_TRUE(large.is_done);
+  EXPECT_NE(large.failure, nullptr);
+}
+
+TEST_F(LogTest, AnAppendForWhichThereIsNoSpaceWaitsUntilTheLogGivesUp) {
+  StoreRig rig(disk, 1, {.min_latency_us = 100, .max_latency_us = 100});
+  auto log = create(rig);
+  rig.world.run_for_us(200'000);
+  disk.set_bytes_limit(disk.used_bytes());
+  Append& large = append(*log, payload_of(1, 240'000));
+  rig.world.run_for_us(100'000'000);
+  EXPECT_FALSE(large.is_done);
+  log->give_up_waiting_for_space();
+  ASSERT_TRUE(rig.world.run_until([&] { return large.is_done; }));
+  EXPECT_NE(large.failure, nullptr);
+  (void)rig.run(log->seal());
+}
+
 TEST_F(LogTest, ASmallWriteOvertakesTheWaitAndWhatComesBehindTheLastSharesTheNext) {
   StoreRig rig(disk, 1, {.min_latency_us = 1000, .max_latency_us = 1000});
   auto log = create(rig);

@@ -1,6 +1,8 @@
 // Bounds of a tablet: memory, the length of the log, a full disk, a failing log.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
@@ -128,6 +130,41 @@ TEST(Pressure, AWriteTooLargeForWhatIsLeftIsTakenAfterAFlush) {
   node.world().run_for_us(1'000'000);
   const auto taken = node.write("t", "large", put(3'900'000));
   EXPECT_TRUE(taken) << taken.error().to_string();
+}
+
+// Without an undo window the table is removed at once.
+TEST(Pressure, ATabletThatIsDroppedAmidItsFlushKeepsNoOtherWaiting) {
+  FaultRules faults;
+  TestNode node(with_faults(faults));
+  for (const char* name : {"x", "y"}) {
+    engine::TableSpec spec;
+    spec.name = name;
+    spec.families.emplace_back().name = "f";
+    spec.families[0].undo_window_us = 0;
+    ASSERT_TRUE(node.create_table(std::move(spec)));
+  }
+  ASSERT_TRUE(faults.add("write path=blob/* delay_us=500000"));
+  for (int i = 0; i < 110; ++i) ASSERT_TRUE(node.write("x", key_of(i), put(10'000)));
+  ASSERT_EQ(node.stats().flushes, 0u) << "it is under way";
+  ASSERT_TRUE(node.drop_table("x"));
+  faults.clear();
+  for (int i = 0; i < 110; ++i) ASSERT_TRUE(node.write("y", key_of(i), put(10'000)));
+  node.world().run_for_us(2'000'000);
+  EXPECT_EQ(node.stats().flushes, 1u);
+}
+
+// Each has a merge due whenever one ends.
+TEST(Pressure, TabletsAreMergedInTurns) {
+  TestNode node;
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(node.create_table(name, {"f"}));
+  std::map<std::string, size_t> most;
+  for (int i = 0; i < 1'500; ++i) {
+    for (const char* name : {"a", "b", "c"}) {
+      ASSERT_TRUE(node.write(name, key_of(i), put(10'000)));
+      if (i % 100 == 99) most[name] = std::max<size_t>(most[name], node.figures(name)[0].runs);
+    }
+  }
+  EXPECT_LE(most["c"], 2 * most["a"] + 2) << most["a"] << " " << most["b"] << " " << most["c"];
 }
 
 TEST(Pressure, AFailedFlushLeavesNothingOnTheDisk) {

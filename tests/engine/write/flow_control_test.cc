@@ -76,6 +76,20 @@ struct FlowTest : testing::Test {
   FlowControl flow{loop.timers()};
 };
 
+// A flush of a few bytes takes the time of its syncs.
+TEST_F(FlowTest, SmallFlushesSayLittleAboutTheDrain) {
+  levels.memtable_bound = 64u << 20;
+  levels.full_memtable_bytes = 8u << 20;
+  Clients clients(flow, 100);
+  levels.memtable_bytes = levels.memtable_bound * 3 / 4;
+  const double before = rate_of(clients);
+  for (int i = 0; i < 20; ++i) flow.flushed(4096, 20'000);
+  EXPECT_NEAR(rate_of(clients) / before, 1.0, 0.1);
+  // Those of full memtables count.
+  for (int i = 0; i < 20; ++i) flow.flushed(8u << 20, 1'000'000);
+  EXPECT_LT(rate_of(clients), before / 2);
+}
+
 TEST_F(FlowTest, UpToHalfOfABoundEveryCommitIsAnsweredInTheCall) {
   Clients clients(flow, 100);
   levels.memtable_bytes = levels.log_pending_bytes = 500;

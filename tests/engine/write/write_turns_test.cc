@@ -210,6 +210,29 @@ TEST_F(Turns, AreRefusedAsOverloadWhenTheLogStandsStill) {
   EXPECT_TRUE(node_->set("t", "row", "f:q", 1'000, "again"));
 }
 
+// The first attempt is in the log.
+TEST_F(Turns, ARefusedRepetitionOfARangeDeleteMayHaveBeenApplied) {
+  WriteToken token;
+  token.client = "client";
+  token.token = "first";
+  token.issued_us = node_->world().clock().wall_us();
+  token.content = {.low = 5};
+  const engine::TabletDescriptor tablet = node_->table("t")->tablets[0];
+  auto first = node_->begin_drop_rows(tablet, "a", "b", &token);
+  node_->wait(*first);
+  ASSERT_TRUE(first->acked()) << first->write.error->to_string();
+  fill_queue();
+  auto again = node_->begin_drop_rows(tablet, "a", "b", &token);
+  WriteToken other = token;
+  other.token = "second";
+  auto fresh = node_->begin_drop_rows(tablet, "a", "b", &other);
+  node_->world().run_for_us(2 * WriteTurns::kStillUs);
+  ASSERT_TRUE(again->finished && fresh->finished);
+  EXPECT_EQ(again->write.error->code, Errc::resource_exhausted);
+  EXPECT_EQ(again->write.error->applied, Applied::maybe_applied);
+  EXPECT_EQ(fresh->write.error->applied, Applied::not_applied);
+}
+
 TEST_F(Turns, AreRefusedWithTheErrorOfALogThatFails) {
   fill_queue();
   PendingWrite& waiting = *writes_.back();
