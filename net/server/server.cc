@@ -249,11 +249,12 @@ void Server::end_sessions() {
   if (std::exchange(sessions_ended_, true)) return;
   if (readiness_ != nullptr) readiness_->stop();
   stop_balancer();
-  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
-    if (schedule_) co_await schedule_->stop();
-  });
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     if (state(shard).server) co_await state(shard).server->stop();
+  });
+  // Last: a directory of backups may not answer.
+  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    if (schedule_) co_await schedule_->stop();
   });
 }
 

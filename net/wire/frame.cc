@@ -192,8 +192,7 @@ Result<const Frame*> FrameReader::next() {
   }
   frame_.body = {data() + begin_ + kHeaderBytes, frame_.header.body_bytes};
   TRY_VOID(check_body(frame_));
-  begin_ += size;
-  looked_bytes_ -= std::min(looked_bytes_, size);
+  pass(size);
   return &frame_;
 }
 
@@ -202,18 +201,26 @@ Result<const Frame*> FrameReader::next() {
 constexpr auto kTaken = static_cast<FrameKind>(0);
 
 void FrameReader::drop_taken() {
-  while (looked_bytes_ > 0) {
+  while (seen_bytes_ > 0) {
     const FrameHeader header = load_header(data() + begin_);
     if (header.kind != kTaken) return;
-    const size_t size = kHeaderBytes + header.body_bytes;
-    begin_ += size;
-    looked_bytes_ -= size;
+    pass(kHeaderBytes + header.body_bytes);
   }
 }
 
+// Consumes whole frames.
+void FrameReader::pass(size_t bytes) {
+  begin_ += bytes;
+  looked_bytes_ -= std::min(looked_bytes_, bytes);
+  seen_bytes_ -= std::min(seen_bytes_, bytes);
+}
+
+// What an earlier hold has looked at is looked at again: a request that a credit or a cancel is for
+// may have begun since.
 void FrameReader::put_back() {
   front_bytes_ = kHeaderBytes + frame_.header.body_bytes;
-  looked_bytes_ += front_bytes_;
+  looked_bytes_ = front_bytes_;
+  seen_bytes_ += front_bytes_;
   begin_ -= front_bytes_;
 }
 
@@ -226,12 +233,16 @@ Frame FrameReader::front() const {
 }
 
 void FrameReader::take_front() {
-  begin_ += front_bytes_;
-  looked_bytes_ -= front_bytes_;
+  pass(front_bytes_);
   front_bytes_ = 0;
 }
 
 Result<const Frame*> FrameReader::look_ahead() {
+  while (looked_bytes_ < seen_bytes_) {
+    const FrameHeader header = load_header(data() + begin_ + looked_bytes_);
+    if (header.kind != kTaken) break;
+    looked_bytes_ += kHeaderBytes + header.body_bytes;
+  }
   const Bytes rest = unread().substr(looked_bytes_);
   begun_bytes_ = looked_bytes_ + kHeaderBytes;
   if (rest.size() < kHeaderBytes) return nullptr;
@@ -243,6 +254,7 @@ Result<const Frame*> FrameReader::look_ahead() {
   TRY_VOID(check_body(ahead_));
   ahead_at_ = looked_bytes_;
   looked_bytes_ += size;
+  seen_bytes_ = std::max(seen_bytes_, looked_bytes_);
   return &ahead_;
 }
 

@@ -170,6 +170,7 @@ class FrameReader {
   char* data() const { return buffer_.get(); }
   void rebuffer(size_t capacity);  // moves the unread bytes to a buffer of that size
   void pass_over();
+  void pass(size_t bytes);
   void drop_taken();
 
   uint32_t max_body_bytes_;
@@ -183,7 +184,8 @@ class FrameReader {
   size_t skip_bytes_ = 0;     // still to be skipped
   size_t skipped_bytes_ = 0;  // of the same frame, so far
   size_t front_bytes_ = 0;    // size of the frame that was put back; 0: none
-  size_t looked_bytes_ = 0;   // whole frames from begin_ on
+  size_t looked_bytes_ = 0;   // whole frames from begin_ on, where the look ahead continues
+  size_t seen_bytes_ = 0;     // whole frames from begin_ on that were looked at in any hold
   size_t ahead_at_ = 0;       // offset from begin_ of the last frame from look_ahead()
   Frame frame_;
   Frame ahead_;

@@ -151,6 +151,10 @@ Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out) {
   if (request.entries()->size() == 0) {
     return fail(Errc::invalid_argument, "the request has no entries");
   }
+  if (request.entries()->size() > kMaxBatchEntries) {
+    return fail(Errc::invalid_argument, "the request has {} entries, the limit is {}",
+                request.entries()->size(), kMaxBatchEntries);
+  }
   Arena arena(bytes_of(request.arena()));
   const Recs& recs = *request.mutations();
   size_t taken = 0;

@@ -18,6 +18,9 @@
 
 namespace cellar::wire {
 
+// Each becomes a write of its own.
+inline constexpr size_t kMaxBatchEntries = 100'000;
+
 struct WriteTarget {
   std::string_view table;           // empty: the header has the id
   std::optional<Durability> level;  // absent: the table's default

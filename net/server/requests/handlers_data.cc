@@ -114,6 +114,7 @@ Handled handle_mutate_rows(ShardServer& shard, Session& session, const Frame& fr
     write.level = decoded.target.level;
     write.mutation = decoded.mutation(i);
   }
+  shard.trim_writes();
   batch->start();
   return {};
 }

@@ -172,6 +172,10 @@ Async<Result<Bytes>> clock_report(LocalShard& shard, std::optional<int64_t> max_
 
 Handled handle_hello(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
                      const Frame& frame) {
+  // A second one would log in again, under the requests of the first.
+  if (session.greeted()) {
+    return fail(Errc::failed_precondition, "the hello of this connection was answered before");
+  }
   std::string client_name;
   Bytes client_id;
   Bytes token;

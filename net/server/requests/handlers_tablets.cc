@@ -40,7 +40,8 @@ Bytes build_reshape(flatbuffers::FlatBufferBuilder& builder, const Tablets& tabl
 // The table that the request names, or null if it names none.
 Result<const TableEntry*> find_named(LocalShard& shard, const FrameHeader& header,
                                      const flatbuffers::String* name) {
-  if (header.table_id == 0 && wire::text(name).empty()) return nullptr;
+  const bool by_handle = header.table_id != 0 || !header.table_name.empty();
+  if (!by_handle && wire::text(name).empty()) return nullptr;
   return find_table(shard.tables(), header, wire::text(name));
 }
 

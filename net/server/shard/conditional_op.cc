@@ -13,11 +13,12 @@ void ConditionalOp::begin(ShardServer& shard, Session& session, const wire::Fram
   header_ = header;
   answered_ = false;
   deadline_us_ = session.deadline_us(header);
-  write_ = {};
-  filter_.reset();
 }
 
+// Idle operations keep no values and no compiled filters.
 void ConditionalOp::forget() {
+  write_ = {};
+  filter_.reset();
   if (body_.is_large()) decoded_ = {};
   body_.release(*home_);
   home_->conditional_ops.release(this);

@@ -1,5 +1,6 @@
 #include "net/server/shard/handle_table.h"
 
+#include "engine/model/key.h"
 #include "io/base/check.h"
 
 namespace cellar::server {
@@ -9,6 +10,10 @@ void HandleTable::bind(uint32_t handle, const wire::fb::Bind& to, uint64_t insta
   if (targets_.size() < handle) targets_.resize(handle);
   Target& target = targets_[handle - 1];
   target = {};
+  if (wire::text(to.table()).size() > kMaxTableNameBytes) {  // not kept: it would be no table's
+    target.state = State::too_long;
+    return;
+  }
   target.table = wire::text(to.table());
   if (target.table.empty()) target.table_id = to.table_id();
   target.tablet_id = to.tablet_id();
@@ -34,6 +39,10 @@ Result<void> HandleTable::resolve(wire::FrameHeader& header, const engine::Table
                   "handle {} was bound without a table name, or to an id without the instance that "
                   "the id belongs to",
                   header.handle);
+    case State::too_long:
+      return fail(Errc::invalid_argument,
+                  "handle {} was bound to a table name of more than {} bytes", header.handle,
+                  kMaxTableNameBytes);
     case State::of_another_node:
       return fail(Errc::failed_precondition,
                   "handle {} was bound for another node, or for this one before it was started "

@@ -24,8 +24,8 @@ namespace cellar::server {
 // One connection, one shard.
 class HandleTable {
  public:
-  // A new binding replaces the old one. `instance`: of this node. REQUIRES: 1 <= handle <=
-  // wire::kMaxHandles.
+  // A new binding replaces the old one. A name longer than a table's is not kept. `instance`: of
+  // this node. REQUIRES: 1 <= handle <= wire::kMaxHandles.
   void bind(uint32_t handle, const wire::fb::Bind& to, uint64_t instance);
   // Fills in the target of `header.handle`; without a handle nothing. `table_name` is valid until
   // the next bind(). Errors: INVALID_ARGUMENT if the handle is bound to nothing,
@@ -33,7 +33,7 @@ class HandleTable {
   Result<void> resolve(wire::FrameHeader& header, const engine::TableMap& tables);
 
  private:
-  enum class State : uint8_t { unbound, bound, nameless, of_another_node };
+  enum class State : uint8_t { unbound, bound, nameless, too_long, of_another_node };
   struct Target {
     State state = State::unbound;
     std::string table;      // empty: bound by id

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/base/time_text.h"
 #include "net/server/shard/clock_gate.h"
 #include "net/server/shard/router.h"
 #include "net/server/shard/session.h"
@@ -251,6 +252,8 @@ void ReadOp::arm() {
     const bool many = home->admission().scans() > kManyStreams;
     const int64_t keep_us = in_row_ ? kKeepRowUs : many ? kKeepCursorOfManyUs : kKeepCursorUs;
     until_us = std::min(until_us, waits_since_us_ + keep_us);
+  } else if (forgotten_us() != 0) {
+    until_us = std::min(until_us, waits_since_us_ + forgotten_us());
   }
   if (until_us == INT64_MAX) return;
   alarm_->arm_after_us(std::max<int64_t>(until_us - home->timers().now_us(), 0));
@@ -270,7 +273,17 @@ void ReadOp::on_alarm() {
   if (waiting_ == Waiting::no || away_) return;
   if (must_stop()) return wake();
   if (in_row_) return waited_long();
-  run_slice(Task::release);
+  if (slice_.cursor) return run_slice(Task::release);
+  Error error(Errc::unavailable, fmt::format("the client has asked for no chunk for {}",
+                                             duration_text(forgotten_us())));
+  waiting_ = Waiting::no;
+  fail_with(std::move(error).retry_after(0));
+}
+
+// The time after which a stream that waits for credit is ended, so that readers that have forgotten
+// theirs do not keep those of a shard; 0: never.
+int64_t ReadOp::forgotten_us() const {
+  return waiting_ == Waiting::credit ? home->options().net.idle_timeout_us : 0;
 }
 
 void ReadOp::waited_long() {

@@ -76,6 +76,7 @@ struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
 
   // ---- called by the slice, on any shard ----
   bool single() const { return single_; }
+  bool chunk_sent() const { return chunk_sent_; }
   bool is_overdue(int64_t now_us) const { return deadline_us_ != 0 && now_us >= deadline_us_; }
   void count_memory(ShardServer& shard);
   // ---- called by the slice, on the home shard ----
@@ -98,6 +99,7 @@ struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
   void wake();
   void on_alarm();
   void waited_long();
+  int64_t forgotten_us() const;
   void released();
   void pass_last_row();
   bool is_served() const;

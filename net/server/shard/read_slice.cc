@@ -49,6 +49,10 @@ void ReadSlice::read() {
   if (op->is_overdue(server->timers().now_us())) return end(ScanStep::yielded);
   no_memory = !op->single() && op->builder.empty() && server->memory().answers_full(unread_bytes);
   if (no_memory) return end(ScanStep::yielded);
+  // Many single rows may have been admitted before the first of them took memory.
+  if (op->single() && op->builder.empty() && !op->chunk_sent()) {
+    if (auto room = server->memory().admit_answer(); !room) return refuse(std::move(room).error());
+  }
   ScanStep how = ScanStep::done;
   if (cursor && cursor->must_reopen()) return reopen();
   if (cursor) {
@@ -72,6 +76,11 @@ void ReadSlice::read() {
       break;
   }
   end(how);
+}
+
+void ReadSlice::refuse(Error why) {
+  error = std::move(why);
+  end(ScanStep::failed);
 }
 
 void ReadSlice::release() {

@@ -65,6 +65,7 @@ struct ReadSlice final : HandedOver, DeferredTask {
   // The first run; false: no cursor was opened and the slice has ended.
   bool start(engine::ScanStep& how);
   void read();
+  void refuse(Error why);
   void release();
   void reopen();
   void leave_cursor();

@@ -9,7 +9,8 @@ Result<const engine::TableEntry*> find_table(const engine::TableMap& tables,
     if (const auto* entry = tables.find(TableId{header.table_id})) return entry;
     return fail(Errc::not_found, "table {} does not exist", header.table_id);
   }
-  if (name.empty()) name = header.table_name;
+  // A handle decides, as it does for access (access.h), whatever the body says.
+  if (!header.table_name.empty()) name = header.table_name;
   if (name.empty()) return fail(Errc::invalid_argument, "the request names no table");
   if (const auto* entry = tables.find(Bytes(name))) return entry;
   return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));

@@ -398,7 +398,7 @@ void Session::say_goaway() {
 }
 
 void Session::close() {
-  if (broken_) return;
+  if (std::exchange(closed_, true)) return;
   broken_ = true;
   out_.clear();
   out_begin_ = 0;

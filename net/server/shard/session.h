@@ -281,6 +281,7 @@ class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHa
   absl::flat_hash_map<uint32_t, security::AuditEvent> logged_;  // by request id
   int64_t goaway_us_ = 0;                                       // time of the goaway; 0: none
   bool broken_ = false;                                         // nothing more is read or written
+  bool closed_ = false;                                         // the stream, by close()
   bool end_of_input_ = false;
   bool preface_done_ = false;
   std::span<std::byte> space_;       // of the receive that is under way

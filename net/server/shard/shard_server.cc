@@ -187,7 +187,7 @@ Async<void> ShardServer::stop() {
     co_await sleep_us(timers(), kLookUs);
   }
   for (Session* session : sessions_) session->close();
-  engine().end_merges();
+  engine().end_waits();
   while (admission().connections() > 0) co_await session_left_.wait();
   unwatch();  // the node may be closed from here on
 }

@@ -96,6 +96,11 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
 
   // ---- requests; scratch space for one call ----
   wire::DecodedWrites& writes() { return writes_; }
+  // After a large request.
+  void trim_writes() {
+    constexpr size_t kKept = 4096;
+    if (writes_.rows.capacity() > kKept || writes_.mutations.capacity() > kKept) writes_ = {};
+  }
   wire::DecodedGet& get() { return get_; }
   ReadSpec& point_spec() { return point_spec_; }
   GetPlan& get_plan() { return get_plan_; }

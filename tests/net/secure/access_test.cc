@@ -362,6 +362,37 @@ TEST_F(Access, ATabletOfAnotherTableIsNotReachedByItsNumber) {
       Errc::not_found);
 }
 
+// The handle decides, for access as for the table that is worked on, whatever the body says.
+TEST_F(Access, AHandleOfANameReachesNoOtherTable) {
+  auto all = come_as(bed, "everything");
+  ASSERT_EQ(all->code_of(Op::MutateRow, wire::set_body("other.a", "r", "f", "q", "v", 1000)),
+            Errc::ok);
+  auto described = all->ask(Op::DescribeTable, body_of_op(Op::DescribeTable, "other.a"));
+  const uint64_t tablet = described->root<fb::TableDescription>()->tablets()->Get(0)->tablet_id();
+  auto peer = come_as(bed, "on-rwsgma");
+  uint64_t id = 900'000;
+  const auto code_by_handle = [&](Op op, const std::string& body) {
+    peer->send(wire::bind_frame(3, {.table = "mine.nothere"}) +
+               wire::request_frame(op, ++id, body, wire::FrameKind::request, 0, 3));
+    auto answer = peer->answer(id);
+    return answer ? answer->code() : Errc::cancelled;
+  };
+  size_t asked = 0;
+  for (const Expected& expected : kExpected) {
+    const std::string body = body_of_op(expected.op, "other.a");
+    if (body.empty()) continue;
+    EXPECT_NE(code_by_handle(expected.op, body), Errc::ok) << fb::EnumNameOp(expected.op);
+    ++asked;
+  }
+  EXPECT_GT(asked, 15u);
+  flatbuffers::FlatBufferBuilder b;
+  EXPECT_EQ(
+      code_by_handle(Op::MoveTablet, finished(b, fb::CreateMoveTabletRequest(b, 0, tablet, 0))),
+      Errc::not_found);
+  auto row = all->ask(Op::ReadRow, wire::read_row_body("other.a", "r"));
+  EXPECT_EQ(cells_of(*row).size(), 1u);
+}
+
 TEST_F(Access, WhatAnAlterationNeedsDependsOnWhatItChanges) {
   const auto refused_as = [&](const char* who, std::vector<Part> parts) {
     auto peer = come_as(bed, who);

@@ -53,6 +53,13 @@ TEST_F(Login, OnlyATokenOfTheNodeComesIn) {
   EXPECT_EQ(bed.counters().login_failures, 5u);
 }
 
+TEST_F(Login, ThereIsOneHelloOnAConnection) {
+  auto peer = come(bed, hello_body("old"));
+  EXPECT_EQ(peer->code_of(Op::Hello, hello_body("other")), Errc::failed_precondition);
+  EXPECT_EQ(bed.counters().logins, 1u);
+  EXPECT_TRUE(works(*peer)) << "as before";
+}
+
 TEST_F(Login, WithoutOneNothingIsServed) {
   auto peer = come(bed, hello_body("wrong"));
   EXPECT_EQ(peer->code_of(Op::ListTables, ""), Errc::failed_precondition);

@@ -208,6 +208,39 @@ TEST(SlowPeer, AnswersThatNobodyTakesStopTheReadingAndThenTheConnection) {
   EXPECT_TRUE(slow.closes());
 }
 
+// The answers do not fit into the network, so they are still being written when the peer breaks the
+// rules.
+TEST(SlowPeer, ThatBreaksTheRulesIsClosedWithItsAnswersUntaken) {
+  ServerBed bed(1);
+  Peer good(bed);
+  ASSERT_EQ(good.code_of(Op::CreateTable, wire::create_table_body("t", {"f"})), Errc::ok);
+  const std::string value(64 * 1024, 'v');
+  ASSERT_EQ(good.code_of(Op::MutateRow, wire::set_body("t", "big", "f", "q", value, 1000)),
+            Errc::ok);
+  Peer slow(bed);
+  slow.pause_reading();
+  std::string frames;
+  for (uint64_t i = 0; i < 12; ++i) {
+    frames += wire::request_frame(Op::ReadRow, i + 10, wire::read_row_body("t", "big"));
+  }
+  slow.send(frames + wire::request_frame(Op::Ping, 99, "", wire::FrameKind::reply));
+  bed.world().run_for_us(5'000'000);
+  EXPECT_EQ(bed.shard(0).admission().connections(), 2u);
+  bed.world().run_for_us(60'000'000);
+  EXPECT_EQ(bed.shard(0).admission().connections(), 1u);
+}
+
+TEST_F(AbuseTest, AHandleKeepsNoNameThatIsNoTables) {
+  const std::string name(60'000, 'x');
+  good.send(wire::bind_frame(1, {.table = name}) +
+            wire::request_frame(Op::ReadRow, 501, wire::read_row_body("", "r"),
+                                wire::FrameKind::request, 0, 1));
+  auto answer = good.answer(501);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->code(), Errc::invalid_argument);
+  EXPECT_EQ(answer->message(), "handle 1 was bound to a table name of more than 50 bytes");
+}
+
 TEST_F(AbuseTest, ASlowReaderThatGoesOnGetsEverything) {
   const std::string value(64 * 1024, 'v');
   ASSERT_EQ(good.code_of(Op::MutateRow, wire::set_body("t", "big", "f", "q", value, 1000)),

@@ -71,6 +71,20 @@ class StreamWaitTest : public testing::TestWithParam<std::tuple<const char*, boo
   Peer reader{bed};
 };
 
+// Its cursor was released long before.
+TEST_P(StreamWaitTest, AReaderThatAsksForNothingLosesItsStreamWithTheTimeOfSilence) {
+  begin(5, 1);
+  EXPECT_EQ(scans(), 1u);
+  bed.world().run_for_us(14 * kMinuteUs);
+  EXPECT_EQ(scans(), 1u);
+  bed.world().run_for_us(2 * kMinuteUs);
+  EXPECT_EQ(scans(), 0u);
+  auto end = reader.answer(5);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code(), Errc::unavailable);
+  EXPECT_EQ(end->message(), "the client has asked for no chunk for 15m");
+}
+
 // A row in memory is begun without a cursor; the one that is made at the pause stands inside it.
 TEST_P(StreamWaitTest, ARowThatWasBegunIsNotSentAgain) {
   const std::string row = key(kRows);

@@ -170,6 +170,20 @@ TEST(MutateRows, EntriesShareOutAllOperationsAndNoMore) {
   EXPECT_EQ(code({0xffffffff}, 1), Errc::invalid_argument);
 }
 
+TEST(MutateRows, ABatchHasSoManyEntriesAndNoMore) {
+  std::vector<uint64_t> aligned;
+  DecodedWrites out;
+  const auto decoded = [&](size_t entries) {
+    const std::string body = mutate_rows_body(std::vector<uint32_t>(entries, 0), 0);
+    return decode(*root_of<fb::MutateRowsRequest>(body, aligned), out);
+  };
+  EXPECT_TRUE(decoded(kMaxBatchEntries));
+  const auto more = decoded(kMaxBatchEntries + 1);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, Errc::invalid_argument);
+  EXPECT_EQ(more.error().message, "the request has 100001 entries, the limit is 100000");
+}
+
 TEST(Drop, TakesAPrefixOrBounds) {
   const auto code = [](const char* prefix, const char* start, const char* end) {
     flatbuffers::FlatBufferBuilder builder;

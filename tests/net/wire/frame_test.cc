@@ -238,5 +238,46 @@ TEST(FrameReader, RefusesABodyOneStepOverTheBound) {
   EXPECT_EQ(refused.error().code, Errc::invalid_argument);
 }
 
+// The credit is for a request that begins between two holds.
+TEST(FrameReader, AnotherHoldLooksAgainAtWhatWasNotTaken) {
+  for (const bool taken_at_once : {false, true}) {
+    SCOPED_TRACE(taken_at_once);
+    FrameReader reader(4096);
+    for (const uint64_t id : {1, 2, 3}) feed(reader, request_frame(fb::Op::Ping, id, ""));
+    feed(reader, request_frame(fb::Op::None, 2, "", FrameKind::credit));
+    feed(reader, request_frame(fb::Op::Ping, 4, ""));
+    const auto next_id = [&reader]() -> uint32_t {
+      const auto frame = reader.next();
+      return frame && *frame != nullptr ? (*frame)->header.request_id : 0;
+    };
+    const auto ahead = [&reader]() -> std::string {
+      const auto frame = reader.look_ahead();
+      if (!frame || *frame == nullptr) return "none";
+      return fmt::format("{}{}", (*frame)->header.kind == FrameKind::credit ? "credit " : "",
+                         (*frame)->header.request_id);
+    };
+    ASSERT_EQ(next_id(), 1u);
+    reader.put_back();
+    EXPECT_EQ(ahead(), "2");
+    EXPECT_EQ(ahead(), "3");
+    EXPECT_EQ(ahead(), "credit 2");
+    if (taken_at_once) reader.take_ahead();
+    EXPECT_EQ(ahead(), "4");
+    EXPECT_EQ(ahead(), "none");
+    reader.take_front();
+    ASSERT_EQ(next_id(), 2u);
+    ASSERT_EQ(next_id(), 3u);
+    reader.put_back();
+    if (!taken_at_once) {
+      EXPECT_EQ(ahead(), "credit 2");
+      reader.take_ahead();
+    }
+    EXPECT_EQ(ahead(), "4");
+    reader.take_front();
+    EXPECT_EQ(next_id(), 4u) << "what was taken is passed over";
+    EXPECT_EQ(next_id(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace cellar::wire
