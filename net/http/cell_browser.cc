@@ -51,7 +51,9 @@ struct Walk {
   ReadSpec spec;
   Collector* sink = nullptr;
   int64_t until_us = 0;
+  int64_t last_us = 0;  // for a row that takes longer
   bool stopped = false;
+  std::string passed;  // the last row that was read to its end
 };
 
 using Cursor = std::unique_ptr<engine::ScanCursor>;
@@ -71,7 +73,8 @@ Async<Result<Cursor>> open_cursor(ShardServer& owner, TabletId tablet, Epoch epo
 // The rows up to the last one of the cursor are done.
 void pass_last_row(const engine::ScanCursor& cursor, Walk& walk) {
   if (cursor.last_row().empty()) return;
-  walk.spec.rows = walk.spec.rows.clip(std::string(cursor.last_row()) + '\0', "");
+  walk.passed = cursor.last_row();
+  walk.spec.rows = walk.spec.rows.clip(walk.passed + '\0', "");
 }
 
 // Runs on the tablet's shard. The collector is shared with the requesting shard, which waits.
@@ -86,17 +89,24 @@ Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch
       CO_TRY(cursor, co_await open_cursor(owner, tablet, epoch, walk));
       cursor->watch(owner.wall());
     }
+    const bool over = owner.timers().now_us() > walk.until_us;
+    if (over) cursor->end_with_row();  // the next page begins behind it
     const ScanStep step = cursor->run(*walk.sink);
     if (step == ScanStep::failed) co_return std::unexpected(cursor->error());
     if (step == ScanStep::done) break;
-    walk.stopped = step == ScanStep::paused || owner.timers().now_us() > walk.until_us;
+    walk.stopped = step == ScanStep::paused || (over && cursor->between_rows());
     if (walk.stopped) break;
+    if (owner.timers().now_us() > walk.last_us) {
+      co_return fail(Errc::deadline_exceeded, "one row took longer than {} s",
+                     kMaxBrowseUs / 1'000'000);
+    }
     if (step == ScanStep::blocked) {
       co_await cursor->load();
     } else {
       co_await yield_now();
     }
   }
+  if (cursor->between_rows()) pass_last_row(*cursor, walk);
   co_return Result<void>();
 }
 
@@ -154,6 +164,7 @@ Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
   Walk walk;
   walk.sink = &sink;
   walk.until_us = shard.timers().now_us() + kMaxBrowseUs;
+  walk.last_us = walk.until_us + kMaxBrowseUs;
   walk.spec = std::move(spec);
   Result<void> done;
   for (const engine::TabletDescriptor& tablet : table->tablets) {
@@ -168,8 +179,13 @@ Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
   shard.admission().end_scan();
   if (!done) co_return std::unexpected(std::move(done).error());
   found.more = walk.stopped;
-  // An incomplete row is left for the next page unless it is the only one.
-  if (found.more && sink.whole() > 0) found.cells.resize(sink.whole());
+  found.next = std::move(walk.passed);
+  if (found.more && sink.whole() < found.cells.size()) {
+    // The page is full within a row, which is left for the next page unless it is the only one.
+    found.cut = sink.whole() == 0;
+    if (!found.cut) found.cells.resize(sink.whole());
+    found.next = found.cells.back().row;
+  }
   co_return found;
 }
 

@@ -42,7 +42,9 @@ struct BrowsedCell {
 
 struct BrowsedCells {
   std::vector<BrowsedCell> cells;
-  bool more = false;   // more rows follow, or the last one is incomplete
+  bool more = false;   // more rows may follow `next`
+  std::string next;    // the last row that was looked at: BrowseRequest::after of the next page
+  bool cut = false;    // the last row has more cells; no page has them
   int64_t now_us = 0;  // trusted time of the reading
 };
 

@@ -18,6 +18,7 @@ json::value cell_value(const BrowsedCell& cell) {
       {"family", cell.family},
       {"qualifier", shown(cell.qualifier)},
       {"timestamp_us", cell.timestamp_us},
+      {"timestamp", fmt::format("{}", cell.timestamp_us)},
       {"value", shown(cell.value)},
       {"value_bytes", cell.value_bytes},
       {"label", shown(cell.label)},
@@ -70,8 +71,11 @@ Async<HttpResponse> handle_cells(HttpNode& node, const HttpRequest& request) {
   if (!found) co_return json_error(found.error());
   json::array cells;
   for (const BrowsedCell& cell : found->cells) cells.push_back(cell_value(cell));
-  co_return json_response(
-      {{"now_us", found->now_us}, {"more", found->more}, {"cells", std::move(cells)}});
+  co_return json_response({{"now_us", found->now_us},
+                           {"more", found->more},
+                           {"next", shown(found->next)},
+                           {"cut", found->cut},
+                           {"cells", std::move(cells)}});
 }
 
 // Affects only what proxies see: sessions continue. A signal stops the node.

@@ -77,27 +77,20 @@ HttpResponse table_response(const Result<TableEntry>& table) {
   return json_response({{"table", table->schema.name}, {"version", table->schema.version}});
 }
 
-// One alteration, unless the table has another version than the expected one.
-Async<Result<TableEntry>> alter(ShardServer& home, engine::TableChange change, uint64_t version,
-                                engine::Author by) {
-  const TableEntry* table = home.tables().find(change.name);
-  if (table != nullptr && version != 0 && table->schema.version != version) {
-    co_return fail(Errc::failed_precondition,
-                   "table '{}' has version {}, not {}: it was altered meanwhile", change.name,
-                   table->schema.version, version);
-  }
-  co_return co_await home.node().alter_table(home.id(), std::move(change), std::move(by));
+Async<Result<TableEntry>> alter(ShardServer& home, engine::TableChange change, engine::Author by) {
+  return home.node().alter_table(home.id(), std::move(change), std::move(by));
 }
 
 Async<HttpResponse> alter_by(HttpNode& node, const HttpRequest& request, engine::TableChange change,
                              const json::object& body) {
   const Result<int64_t> version = count_member(body, "expected_version");
   if (!version) co_return json_error(version.error());
+  change.expected_version = static_cast<uint64_t>(*version);
   if (const Result<void> valid = engine::validate_change(change); !valid) {
     co_return json_error(valid.error());
   }
   auto there = [&](ShardServer& home) {
-    return alter(home, std::move(change), static_cast<uint64_t>(*version), author_of(request));
+    return alter(home, std::move(change), author_of(request));
   };
   co_return table_response(co_await node.ask_home(std::move(there)));
 }
@@ -152,10 +145,8 @@ Result<RuleRequest> rule_request(const HttpRequest& request, bool with_rule) {
   RuleRequest wanted;
   TRY(wanted.table, text_member(body, "table"));
   TRY(wanted.family, text_member(body, "family"));
-  const json::value* version = body.if_contains("expected_version");
-  if (version != nullptr && version->is_int64() && version->get_int64() > 0) {
-    wanted.version = static_cast<uint64_t>(version->get_int64());
-  }
+  TRY(const int64_t version, count_member(body, "expected_version"));
+  wanted.version = static_cast<uint64_t>(version);
   wanted.approximate = flag_member(body, "approximate", false);
   if (!with_rule) return wanted;
   const json::value* rule = body.if_contains("rule");
@@ -298,8 +289,9 @@ Async<HttpResponse> handle_apply(HttpNode& node, const HttpRequest& request) {
   engine::TableChange change;
   change.name = wanted->table;
   change.alter.push_back({.name = wanted->family, .rule = std::move(wanted->rule)});
+  change.expected_version = wanted->version;
   auto there = [&](ShardServer& home) {
-    return alter(home, std::move(change), wanted->version, author_of(request));
+    return alter(home, std::move(change), author_of(request));
   };
   co_return table_response(co_await node.ask_home(std::move(there)));
 }

@@ -153,8 +153,9 @@ Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request) {
   if (!limit) co_return json_error(limit.error());
   const std::string name = request.parameter("table");
   const std::shared_ptr<const TableReadings> readings = co_await node.reader().tables();
-  const auto table = std::ranges::find(readings->tables, name, &TableReading::name);
-  if (!name.empty() && table == readings->tables.end()) {
+  const engine::TableMap map = co_await map_of(node);  // newer than the readings
+  const TableEntry* table = name.empty() ? nullptr : map.find(name);
+  if (!name.empty() && table == nullptr) {
     co_return error_response(404, "NOT_FOUND", "there is no such table");
   }
   std::set<TableId> visible;
@@ -166,7 +167,7 @@ Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request) {
   bool more = false;
   for (const TabletFigures& of : readings->tablets) {
     if (!visible.contains(of.tablet.table)) continue;
-    if (!name.empty() && of.tablet.table != table->id) continue;
+    if (table != nullptr && of.tablet.table != table->schema.id) continue;
     if ((more = tablets.size() >= *limit)) break;
     tablets.push_back(tablet_value(of));
   }
@@ -185,7 +186,7 @@ Async<HttpResponse> handle_rule_history(HttpNode& node, const HttpRequest& reque
   json::array past;
   for (const PastRule& rule : family->history) {
     past.push_back({{"rule", rule_value(rule.rule)},
-                    {"until_us", rule.until.value()},
+                    {"until_us", rule.until.value() / 1000},
                     {"undo_until_us", rule.undo_until_us}});
   }
   co_return json_response({{"rule", rule_value(family->rule)}, {"past", std::move(past)}});

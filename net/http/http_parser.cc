@@ -15,6 +15,8 @@ struct HttpParser::State {
   std::optional<bhttp::request_parser<bhttp::string_body>> parser;
   bool begun = false;
   size_t header_fields = 0;  // set when the header is complete
+  size_t header_bytes = 0;   // passed to the parser
+  size_t body_bytes = 0;     // the same, with the heads of chunks
 
   size_t fields() const {
     const auto& message = parser->get();
@@ -27,6 +29,8 @@ struct HttpParser::State {
     parser->eager(false);  // stops after the header, so that it is checked before the body
     begun = false;
     header_fields = 0;
+    header_bytes = 0;
+    body_bytes = 0;
   }
 };
 
@@ -74,20 +78,28 @@ HttpParser::Step HttpParser::refuse(int status, std::string_view why) {
   return Step::refused;
 }
 
+// Beast limits neither a header whose fields arrive in pieces, nor heads of chunks, nor trailers,
+// and throws if a field is longer than 64 KiB. It is therefore given few bytes at a time.
 HttpParser::Step HttpParser::next() {
   if (refused_) return Step::refused;
   auto& parser = *state_->parser;
   while (!unread_.empty() && !parser.is_done()) {
+    size_t& bytes = parser.is_header_done() ? state_->body_bytes : state_->header_bytes;
+    const size_t given = std::min(unread_.size(), kMaxHeaderBytes + 1);
     beast::error_code error;
-    const size_t used = parser.put(boost::asio::buffer(unread_), error);
+    const size_t used = parser.put(boost::asio::buffer(unread_.data(), given), error);
     state_->begun = state_->begun || used > 0;
+    bytes += used;
     unread_.erase(0, used);
-    if (error == bhttp::error::need_more) break;
-    if (error == bhttp::error::header_limit) {
+    if (error == bhttp::error::header_limit || state_->header_bytes > kMaxHeaderBytes) {
       return refuse(431, "the request line and the headers take more than 8 KiB");
     }
-    if (error == bhttp::error::body_limit) return refuse(413, "the body takes more than 1 MiB");
-    if (error) return refuse(400, "the request is not well-formed: " + error.message());
+    if (error == bhttp::error::body_limit || state_->body_bytes > kMaxChunkedBytes) {
+      return refuse(413, "the body takes more than 1 MiB");
+    }
+    if (error && error != bhttp::error::need_more) {
+      return refuse(400, "the request is not well-formed: " + error.message());
+    }
     if (parser.is_header_done() && state_->header_fields == 0) {
       state_->header_fields = state_->fields();
       if (const Step step = check(); step == Step::refused) return step;
@@ -101,8 +113,11 @@ HttpParser::Step HttpParser::next() {
     }
     return Step::request;
   }
-  if (!parser.is_header_done() && unread_.size() > kMaxHeaderBytes) {
+  if (!parser.is_header_done() && state_->header_bytes + unread_.size() > kMaxHeaderBytes) {
     return refuse(431, "the request line and the headers take more than 8 KiB");
+  }
+  if (unread_.size() > kMaxHeaderBytes) {
+    return refuse(400, "the head of a chunk, or the trailer, takes more than 8 KiB");
   }
   return Step::need_more;
 }

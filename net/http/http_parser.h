@@ -22,6 +22,8 @@ class HttpParser {
  public:
   static constexpr size_t kMaxHeaderBytes = 8 * 1024;  // request line and headers
   static constexpr size_t kMaxBodyBytes = 1u << 20;
+  // Of a chunked body with the heads of its chunks: more than 1 MiB of chunks of one byte.
+  static constexpr size_t kMaxChunkedBytes = 8 * kMaxBodyBytes;
 
   HttpParser();
   ~HttpParser();

@@ -190,9 +190,31 @@ TEST_F(HttpApi, CellsTellTheirFate) {
       rows.insert(std::string(cell.at("row").as_string()));
     }
     if (!some.at("more").as_bool()) break;
-    after = *rows.rbegin();
+    after = some.at("next").as_string();
+    EXPECT_EQ(after, *rows.rbegin());
+    EXPECT_FALSE(some.at("cut").as_bool());
   }
   EXPECT_EQ(rows.size(), 40u);
+}
+
+// Three versions fit on no page of two cells: the page says so, and the next one goes on behind.
+TEST_F(HttpApi, ARowThatIsLargerThanAPageIsCut) {
+  const json::value cut = ask("/api/v1/cells?table=users&prefix=user0007&limit=2");
+  EXPECT_TRUE(cut.at("cut").as_bool());
+  EXPECT_TRUE(cut.at("more").as_bool());
+  EXPECT_EQ(cut.at("cells").as_array().size(), 2u);
+  const std::string row(cut.at("next").as_string());
+  EXPECT_TRUE(row.starts_with("user0007")) << row;
+  const json::value rest = ask("/api/v1/cells?table=users&prefix=user0007&limit=2&after=" + row);
+  EXPECT_EQ(rest.at("cells").as_array().size(), 0u);
+  EXPECT_FALSE(rest.at("more").as_bool());
+}
+
+// No cell matches: the rows were looked at nevertheless.
+TEST_F(HttpApi, APageWithoutCellsSaysHowFarItLooked) {
+  const json::value none = ask("/api/v1/cells?table=users&value=nobody");
+  EXPECT_EQ(none.at("cells").as_array().size(), 0u);
+  EXPECT_TRUE(none.at("next").as_string().starts_with("user0039")) << json::serialize(none);
 }
 
 TEST_F(HttpApi, CellsAreFiltered) {
@@ -238,6 +260,7 @@ TEST_F(HttpApi, TablesAndFamiliesComeAndGo) {
   EXPECT_EQ(table.at("reclaim_within_us").as_int64(), 3'600'000'000);
   EXPECT_EQ(table.at("dead_slack").as_double(), 0.5);
   EXPECT_EQ(post("/api/v1/tables/create", R"({"table":"made"})").status, 409);
+  EXPECT_EQ(get("/api/v1/tablets?table=made").status, 200) << "whatever the readings know";
   change("/api/v1/tables/drop", R"({"table":"made"})");
   EXPECT_EQ(get("/api/v1/table?name=made").status, 404);
   const json::value dropped = ask("/api/v1/tables/dropped");

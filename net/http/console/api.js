@@ -5,7 +5,7 @@ const tokens = new Map();
 let node = "";  // the origin of another node that is shown; empty: the page's own
 export function chosenNode() { return node; }
 export function useNode(origin) { node = origin === location.origin ? "" : origin; }
-export function useToken(text) { tokens.set(node, text.trim()); }
+export function useToken(text, origin) { tokens.set(origin, text.trim()); }
 
 async function call(origin, path, options = {}) {
   let answer;
@@ -20,6 +20,7 @@ async function call(origin, path, options = {}) {
   if (!answer.ok) {
     const error = new Error(body?.error?.message ?? `The node answered with status ${answer.status}.`);
     error.status = answer.status;
+    error.origin = origin;
     throw error;
   }
   return body;

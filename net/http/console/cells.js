@@ -125,13 +125,14 @@ export function cells() {
       row = cell.row;
       return h("tr", { class: `${first ? "row-start" : ""} ${cell.dead ? "is-dead" : ""}` },
         h("td", { class: "mono break" }, first ? text(cell.row) : ""), h("td", { class: "mono break" }, `${cell.family}:${text(cell.qualifier)}`),
-        h("td", { class: "nowrap", title: asked.numbers ? moment(cell.timestamp_us) : String(cell.timestamp_us) }, asked.numbers ? String(cell.timestamp_us) : moment(cell.timestamp_us)),
+        h("td", { class: "nowrap", title: asked.numbers ? moment(cell.timestamp_us) : cell.timestamp }, asked.numbers ? cell.timestamp : moment(cell.timestamp_us)),
         h("td", { class: "mono break value" }, FORMS[asked.as][1](cell.value), cell.value_bytes > 256 ? h("span", { class: "soft" }, ` … ${bytes(cell.value_bytes)}`) : null), fate(cell));
     });
-    const last = pages.cells.at(-1)?.row ?? "";
     return h("section", { class: "sheet" }, grid([["Row"], ["Column"], ["Timestamp"], ["Value"], ["Fate"]], rows),
       h("p", { class: "soft small" }, `${count(shown.length)} cells as of ${moment(pages.now_us)}.`),
-      pages.more ? h("button", { type: "button", class: "quiet", onclick: async () => { await find(last); draw(); } }, "More rows") : null);
+      pages.cut ? h("p", { class: "soft small" }, `The row ${text(pages.next)} has more cells than a page holds: choose columns or times.`) : null,
+      pages.more && shown.length === 0 ? h("p", { class: "soft small" }, `None up to row ${text(pages.next)}.`) : null,
+      pages.more ? h("button", { type: "button", class: "quiet", id: "more-rows", onclick: async () => { await find(pages.next); draw(); } }, "More rows") : null);
   }
   function fate(cell) {
     const cause = CAUSES[cell.cause] ?? cell.cause;

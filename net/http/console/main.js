@@ -88,9 +88,9 @@ function askForToken(error) {
   const field = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
   put(content, h("h1", {}, "Sign in"), h("form", { class: "line", onsubmit: (event) => {
     event.preventDefault();
-    useToken(field.value);
+    useToken(field.value, error.origin);
     enter();
-  } }, h("label", {}, "Token of a principal", field), h("button", { type: "submit" }, "Sign in")),
+  } }, h("label", {}, error.origin ? `Token of a principal of ${error.origin}` : "Token of a principal", field), h("button", { type: "submit" }, "Sign in")),
   h("p", { class: "soft" }, error.message));
   field.focus();
   document.body.dataset.loaded = "sign-in";

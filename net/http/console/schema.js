@@ -1,7 +1,7 @@
 // The dialogs that change the schema: a table is created, altered, dropped, restored; families come and go.
 import { get, post } from "./api.js";
 import { bytes, duration, grid, h, moment } from "./format.js";
-import { parseAge, parseRule, ruleWords } from "./rules.js";
+import { age, parseAge, parseRule, ruleWords } from "./rules.js";
 
 const dialog = document.getElementById("dialog");
 const MEANINGS = [["time", "times of writing"], ["expiry", "times of expiry"], ["sequence", "sequence numbers"]];
@@ -59,11 +59,26 @@ export function addFamily(table) {
   open(`New family of ${table.name}`, "Add", of.parts, () => post("families/add", { table: table.name, families: [of.family()], expected_version: table.version }));
 }
 
+// Only what was edited is sent: what is shown may have been changed by others.
 export function alterReclaim(table) {
-  const [label, within] = field("Dead bytes leave within", { id: "reclaim-within", value: duration(table.reclaim_within_us).replaceAll(" ", "").replace("min", "m"), required: true });
-  const [slackLabel, slack] = field("Dead slack, a share of the live bytes", { id: "dead-slack", type: "number", min: 0, max: 1, step: "any", value: table.dead_slack });
-  open(`Reclaiming of ${table.name}`, "Change", [label, slackLabel, h("p", { class: "hint" }, "A shorter deadline and less slack cost more merging.")],
-    () => post("tables/reclaim", { table: table.name, reclaim_within_us: parseAge(within.value), dead_slack: Number(slack.value), expected_version: table.version }));
+  const [label, within] = field("Dead bytes leave within", { id: "reclaim-within", value: age(table.reclaim_within_us), required: true });
+  const [slackLabel, slack] = field("Dead slack, a share of the live bytes", { id: "dead-slack", type: "number", min: 0, max: 1, step: "any", value: table.dead_slack, required: true });
+  const agreed = h("input", { type: "checkbox", id: "no-slack" });
+  const words = h("span", {});
+  const cost = h("label", { class: "check", hidden: true }, agreed, words);
+  const judge = () => {
+    const none = slack.value !== "" && Number(slack.value) === 0 && table.dead_slack !== 0;
+    cost.hidden = !none;
+    agreed.required = none;
+    if (none) words.textContent = `Without slack every file with a dead cell is written again in that time: up to ${bytes(table.figures.live_bytes + table.figures.dead_bytes)}, within the share of the disk that reclaiming may use.`;
+  };
+  slack.addEventListener("input", judge);
+  const edited = () => ({
+    ...(within.value === age(table.reclaim_within_us) ? {} : { reclaim_within_us: parseAge(within.value) }),
+    ...(Number(slack.value) === table.dead_slack ? {} : { dead_slack: Number(slack.value) }),
+  });
+  open(`Reclaiming of ${table.name}`, "Change", [label, slackLabel, cost, h("p", { class: "hint" }, "A shorter deadline and less slack cost more merging.")],
+    () => post("tables/reclaim", { table: table.name, ...edited(), expected_version: table.version }));
 }
 
 // The name is typed, so that nothing is dropped by a click.
@@ -86,6 +101,8 @@ export function dropFamily(table, family) {
 
 export async function restoreTables(now) {
   const told = await get("tables/dropped");
+  // A name is restored as it was dropped last.
+  const newest = (one) => told.tables.every((other) => other.name !== one.name || other.dropped_us <= one.dropped_us);
   const result = h("div", { "aria-live": "polite" });
   const restore = async (name) => {
     try {
@@ -99,7 +116,7 @@ export async function restoreTables(now) {
   dialog.replaceChildren(h("form", { method: "dialog" }, h("h1", { id: "dialog-title" }, "Dropped tables"),
     told.tables.length === 0 ? h("p", { class: "empty" }, "None can be restored.") : grid([["Table"], ["Dropped"], ["Bytes", "num"], ["Restorable for", "num"], [""]], told.tables.map((one) => h("tr", {},
       h("td", { class: "break" }, one.name), h("td", { class: "nowrap" }, moment(one.dropped_us)), h("td", { class: "num" }, bytes(one.bytes)), h("td", { class: "num" }, duration(Math.max(one.restorable_until_us - now, 0))),
-      h("td", {}, h("button", { type: "button", class: "quiet", "data-restore": one.name, onclick: () => restore(one.name) }, "Restore"))))),
+      h("td", {}, newest(one) ? h("button", { type: "button", class: "quiet", "data-restore": one.name, onclick: () => restore(one.name) }, "Restore") : h("span", { class: "soft small" }, "restore the later one, drop it again")))))),
     result, h("div", { class: "actions" }, h("button", { type: "submit", class: "quiet" }, "Close"))));
   dialog.showModal();
 }

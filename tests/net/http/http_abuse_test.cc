@@ -76,6 +76,53 @@ TEST_F(HttpAbuse, GiantHeadersAndBodiesAreRefusedWithTheBound) {
             400);
 }
 
+// Beast bounds none of these, and throws for a field of 64 KiB.
+TEST_F(HttpAbuse, TrailersAndHeadsOfChunksAreBounded) {
+  const std::string post = "POST /healthz HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string chunked = post + "Transfer-Encoding: chunked\r\n\r\n";
+  const std::string big(70'000, 'a');
+  EXPECT_EQ(status(ask(chunked + "0\r\nA: " + big + "\r\n\r\n")), 400);
+  EXPECT_EQ(status(ask(chunked + "0\r\n" + big + ": b\r\n\r\n")), 400);
+  EXPECT_EQ(status(ask(chunked + "1;" + big)), 400);
+  EXPECT_EQ(status(ask(chunked + "0\r\nA: " + big)), 400);
+}
+
+HttpParser::Step feed_all(HttpParser& parser, const std::vector<std::string>& pieces) {
+  HttpParser::Step step = HttpParser::Step::need_more;
+  for (const std::string& piece : pieces) {
+    parser.feed(std::as_bytes(std::span(piece)));
+    step = parser.next();
+    if (step != HttpParser::Step::need_more) break;
+  }
+  return step;
+}
+
+// Each piece ends within a field, so that none holds the end of the header.
+TEST(HttpParserBounds, AHeaderInPiecesHasTheBoundOfAWholeOne) {
+  std::vector<std::string> pieces = {"GET / HTTP/1.1\r\nHost: localhost\r\nX"};
+  for (int i = 0; i < 3'000; ++i) pieces.emplace_back(": v\r\nX");
+  pieces.emplace_back(": v\r\n\r\n");
+  HttpParser parser;
+  ASSERT_EQ(feed_all(parser, pieces), HttpParser::Step::refused);
+  EXPECT_EQ(parser.refusal().status, 431);
+}
+
+TEST(HttpParserBounds, ABodyOfManyChunksIsBoundedWithTheirHeads) {
+  const std::string head =
+      "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  HttpParser one;
+  std::vector<std::string> small(1'000, "1\r\nx\r\n");
+  small.insert(small.begin(), head);
+  small.emplace_back("0\r\n\r\n");
+  ASSERT_EQ(feed_all(one, small), HttpParser::Step::request);
+  EXPECT_EQ(one.take().body.size(), 1'000u);
+  HttpParser many;
+  std::vector<std::string> extended(3'000, "1;" + std::string(4'000, 'a') + "\r\nx\r\n");
+  extended.insert(extended.begin(), head);
+  ASSERT_EQ(feed_all(many, extended), HttpParser::Step::refused);
+  EXPECT_EQ(many.refusal().status, 413);
+}
+
 TEST_F(HttpAbuse, PipelinedRequestsAreAnsweredInOrder) {
   std::string two;
   for (int i = 0; i < 20; ++i) two += "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
