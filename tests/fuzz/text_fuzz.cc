@@ -52,7 +52,7 @@ void rows(Bytes text) {
 void words(Bytes text) {
   (void)cli::parse_column(text);
   (void)cli::parse_cell(text, kNowUs, false);
-  (void)cli::ColumnChoice::parse(text);
+  (void)cli::ColumnChoice::parse(text, false);
   for (const bool escaped : {false, true}) (void)cli::parse_bytes(text, escaped);
   for (const auto form :
        {cli::BytesForm::utf8, cli::BytesForm::hex, cli::BytesForm::base64, cli::BytesForm::int64}) {

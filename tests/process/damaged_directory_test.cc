@@ -90,6 +90,9 @@ TEST_F(DamagedDirectory, IsRepairedIntoANewOneThatANodeServes) {
             2);
   EXPECT_NE(said.find("no data directory"), std::string::npos) << said;
   EXPECT_FALSE(fs::exists(path("early")));
+  // A path that cannot be looked at is told, and does not end the program by a signal.
+  EXPECT_EQ(repair(std::string(300, 'x'), said), 2) << said;
+  EXPECT_NE(said.find("cannot be reached"), std::string::npos) << said;
   ASSERT_EQ(node->terminate().value(), 0);
   EXPECT_EQ(repair("data", said), 2) << said;
   EXPECT_EQ(repair("data/new", said), 2) << said;

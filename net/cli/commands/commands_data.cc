@@ -13,8 +13,8 @@ CommandResult lookup(Session& session, const Arguments& arguments) {
   client::ReadRow read;
   TRY(read.row, usage(session.input(arguments[1])));
   TRY(read.filter, usage(selected_cells(session, arguments)));
-  TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"))));
-  TRY(read.notes, usage(read_notes(arguments)));
+  TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"), session.escaped_input)));
+  TRY(read.notes, usage(read_notes(session, arguments)));
   TRY_VOID(usage(choose_timestamps(session, arguments)));
   TRY(const auto row, session.client().read_row(arguments[0], read));
   CellExplainer explainer(session, arguments[0]);
@@ -30,9 +30,12 @@ CommandResult read(Session& session, const Arguments& arguments) {
   TRY(auto request, usage(read_request(session, arguments)));
   TRY_VOID(usage(choose_timestamps(session, arguments)));
   TRY(const uint64_t limit, usage(arguments.number("count", 0)));
+  if (arguments.has("count") && limit == 0) {
+    return usage_error("count=0 is not at least 1; without count= every row is shown");
+  }
   TRY(request.reversed, usage(arguments.flag("reversed")));
   TRY(const bool keys_only, usage(arguments.flag("keys-only")));
-  TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"))));
+  TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"), session.escaped_input)));
   request.row_limit = limit;
   if (keys_only) keep_one_cell(request.filter);
 

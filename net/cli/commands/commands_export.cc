@@ -1,8 +1,11 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include <boost/json.hpp>
 
 #include "net/cli/commands/commands.h"
 #include "net/cli/parse/read_request.h"
@@ -33,8 +36,14 @@ struct ExportPlan {
   bool progress = false;
 };
 
-// The selection in a form independent of the time: a resumed export must have the same selection.
-std::string selection_json(const Arguments& arguments, const client::ReadRows& request) {
+constexpr size_t kMaxSelectionBytes = 1u << 20;  // of the file beside a part
+constexpr size_t kMaxDescriptionDepth = 64;
+constexpr int64_t kDayUs = 86'400'000'000;
+
+// The arguments as given, which a resumed export must have too, and the time from which relative
+// ones count.
+std::string selection_json(const Session& session, const Arguments& arguments,
+                           const client::ReadRows& request, std::optional<int64_t> relative_to_us) {
   std::string out = "{";
   const auto add = [&](const std::string& member) { out += (out == "{" ? "" : ",") + member; };
   if (!request.ranges.empty()) {
@@ -42,10 +51,29 @@ std::string selection_json(const Arguments& arguments, const client::ReadRows& r
     if (range.start && !range.start->empty()) add(json_field("start", *range.start));
     if (range.end) add(json_field("end", *range.end));
   }
-  for (const char* key : {"since", "until", "versions", "columns"}) {
+  for (const char* key : {"since", "until", "versions", "columns", "values", "filter"}) {
     if (const std::string* text = arguments.find(key)) add(json_field(key, *text));
   }
+  if (session.escaped_input && arguments.has("columns")) add("\"escaped\":true");
+  if (relative_to_us) add(fmt::format("\"relative_to_us\":{}", *relative_to_us));
   return out + "}";
+}
+
+// Whether both filters, of the same form, have the same times.
+bool same_times(const client::Filter& a, const client::Filter& b) {
+  return a.start_us == b.start_us && a.end_us == b.end_us &&
+         std::ranges::equal(a.children, b.children, same_times);
+}
+
+// Chooses the cells. Relative times count from `now_us`; if there are any, the selection names it.
+Result<void> choose_cells(const Session& session, const Arguments& arguments, int64_t now_us,
+                          ExportPlan& plan) {
+  TRY(plan.request, read_request(session, arguments, now_us));
+  TRY(const auto later, read_request(session, arguments, now_us + kDayUs));
+  const bool relative = plan.request.filter && !same_times(*plan.request.filter, *later.filter);
+  plan.selection = selection_json(session, arguments, plan.request,
+                                  relative ? std::optional<int64_t>(now_us) : std::nullopt);
+  return {};
 }
 
 Result<ExportPlan> make_plan(const Session& session, const Arguments& arguments) {
@@ -64,9 +92,8 @@ Result<ExportPlan> make_plan(const Session& session, const Arguments& arguments)
                 format_name(plan.format));
   }
   plan.forms = session.json_forms();
-  TRY(plan.request, read_request(session, arguments));
-  TRY(plan.columns, ColumnChoice::parse(arguments.get("columns")));
-  plan.selection = selection_json(arguments, plan.request);
+  TRY_VOID(choose_cells(session, arguments, session.now_us(), plan));
+  TRY(plan.columns, ColumnChoice::parse(arguments.get("columns"), session.escaped_input));
   TRY(plan.resume, arguments.flag("resume"));
   TRY(plan.overwrite, arguments.flag("overwrite"));
   TRY(plan.progress, arguments.flag("progress"));
@@ -77,6 +104,16 @@ Result<ExportPlan> make_plan(const Session& session, const Arguments& arguments)
     }
   }
   return plan;
+}
+
+// A part of a text has no description, so this file beside it holds the selection. Empty: there is
+// none, as the binary form needs none, and a device or FIFO has no part.
+std::string selection_path(const ExportPlan& plan) {
+  if (plan.path == "-" || plan.format == Format::cellar) return {};
+  std::error_code why;
+  const auto found = std::filesystem::status(plan.target, why);
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) return {};
+  return OutputFile::part_of(plan.target) + ".selection";
 }
 
 // With --resume: the state of an earlier run, if any.
@@ -92,22 +129,57 @@ Result<std::optional<ExportScan>> know_part(const ExportPlan& plan) {
                 scan.error().message);
   }
   if (scan->bytes == 0) return std::optional<ExportScan>();
+  if (const std::string path = selection_path(plan); !path.empty()) {
+    const File selection(std::fopen(path.c_str(), "rb"));
+    if (!selection && errno != ENOENT) {
+      return fail(Errc::unavailable, "cannot open {}: {}", path, std::strerror(errno));
+    }
+    // A part of an earlier release has none; it is taken as one of these arguments.
+    if (selection) scan->description = read_piece(selection.get(), kMaxSelectionBytes);
+  }
   return std::optional<ExportScan>(*std::move(scan));
 }
 
-// The present table, or the description in the file if the export is resumed.
+// The time from which the relative times of an interrupted export count; absent: it has none.
+std::optional<int64_t> relative_to(const std::string& description) {
+  boost::json::error_code error;
+  boost::json::parse_options options;
+  options.max_depth = kMaxDescriptionDepth;
+  const auto whole = boost::json::parse(description, error, {}, options);
+  if (error) return std::nullopt;
+  const auto* const time = whole.find_pointer("/selection/relative_to_us", error);
+  if (!time || !time->is_int64() || time->as_int64() > INT64_MAX - kDayUs) return std::nullopt;
+  return time->as_int64();
+}
+
+// The present table, or the description of the file if the export is resumed. For a text, what its
+// selection file holds.
 Result<std::string> describe(Session& session, const ExportPlan& plan,
                              const std::optional<ExportScan>& before) {
   TRY(const client::TableDescription table, session.client().describe_table(plan.table));
-  const std::string chosen =
+  std::string chosen =
       fmt::format("{{\"table\":{},\"selection\":{},", json_string(plan.table), plan.selection);
-  if (before && plan.format == Format::cellar) {
+  if (plan.format != Format::cellar) {
+    chosen += fmt::format("\"format\":\"{}\",\"forms\":[\"{}\",\"{}\",\"{}\"]}}",
+                          format_name(plan.format), form_name(plan.forms.key),
+                          form_name(plan.forms.other), form_name(plan.forms.value));
+  }
+  if (before && !before->description.empty()) {
     if (before->description.starts_with(chosen)) return before->description;
     return fail(Errc::failed_precondition, "{} was begun with other arguments: {}",
                 OutputFile::part_of(plan.target),
                 before->description.substr(0, before->description.find(",\"granularity\"")));
   }
-  return chosen + schema_members(table) + "}";
+  return plan.format == Format::cellar ? chosen + schema_members(table) + "}" : chosen;
+}
+
+// Before the first row, so that no part is ever beside the selection of another one.
+Result<void> keep_selection(const ExportPlan& plan, const std::optional<ExportScan>& before,
+                            const std::string& description) {
+  const std::string path = selection_path(plan);
+  if (path.empty() || (before && !before->description.empty())) return {};
+  if (!before) std::remove(OutputFile::part_of(plan.target).c_str());
+  return replace_whole_file(path, description);
 }
 
 int summarise(const Session& session, const ExportPlan& plan, const engine::ExportCounts& counts,
@@ -153,6 +225,7 @@ Result<engine::ExportCounts> run_export(Session& session, const ExportPlan& plan
                                         const std::optional<ExportScan>& before,
                                         std::string description, uint64_t& bytes) {
   const int64_t began_us = session.clock->boot_us();
+  TRY_VOID(keep_selection(plan, before, description));
   const auto writer =
       make_row_writer(plan.format, plan.forms, std::move(description), before ? &*before : nullptr);
   TRY(OutputFile out, open_output(session, plan, before ? before->bytes : 0));
@@ -176,7 +249,9 @@ Result<engine::ExportCounts> run_export(Session& session, const ExportPlan& plan
                       line.show(progress);
                     }});
   TRY_VOID(exporter.run(*writer, out, after, share));
+  const std::string selection = selection_path(plan);
   TRY_VOID(out.finish());
+  if (!selection.empty()) std::remove(selection.c_str());
   bytes = out.bytes();
   return writer->counts();
 }
@@ -191,7 +266,7 @@ bool is_there(const std::filesystem::path& path) {
 
 CommandResult export_table(Session& session, const Arguments& arguments) {
   const int64_t began_us = session.clock->boot_us();
-  TRY(const auto plan, usage(make_plan(session, arguments)));
+  TRY(auto plan, usage(make_plan(session, arguments)));
   if (plan.path != "-" && !plan.overwrite && is_there(plan.path)) {
     if (plan.resume) {
       session.console.complain("{} is complete already", plan.path);
@@ -201,6 +276,9 @@ CommandResult export_table(Session& session, const Arguments& arguments) {
     return kFailed;
   }
   TRY(const auto before, know_part(plan));
+  if (const auto from_us = before ? relative_to(before->description) : std::nullopt) {
+    TRY_VOID(usage(choose_cells(session, arguments, *from_us, plan)));
+  }
   TRY(auto description, describe(session, plan, before));
   uint64_t bytes = 0;
   Result<engine::ExportCounts> counts;

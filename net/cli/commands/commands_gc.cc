@@ -251,7 +251,7 @@ CommandResult explain(Session& session, const Arguments& arguments) {
   TRY(read.row, usage(session.input(arguments[1])));
   TRY_VOID(usage(choose_timestamps(session, arguments)));
   read.notes.explain = read.notes.include_dead = true;
-  TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"))));
+  TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"), session.escaped_input)));
   TRY(const auto row, session.client().read_row(arguments[0], read));
   CellExplainer explainer(session, arguments[0]);
   RowPrinter printer(session, std::move(columns), false, &explainer);

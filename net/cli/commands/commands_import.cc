@@ -46,27 +46,33 @@ class ImportRun {
     if (!plan_.resume) {
       if (found && *found) {
         session_.console.complain(
-            "an earlier import of this file stopped at byte {} of {}; --resume continues there",
+            "an earlier import of this file stopped at byte {} of {}; this one begins anew, "
+            "--resume "
+            "would have continued there",
             with_commas((*found)->at.offset), with_commas(plan_.file_bytes));
       }
       return {};
     }
     TRY(const std::optional<Checkpoint> checkpoint, std::move(found));
-    if (!checkpoint) return {};  // nothing or everything was acknowledged
+    if (!checkpoint) return {};  // nothing was written, or everything
     from_ = checkpoint->at;
     before_ = stats_ = checkpoint->stats;
-    if (!plan.at_given) plan.source.at_us = checkpoint->at_us;
+    // Another time, also a given one, would give cells that were written a second version.
+    plan.source.at_us = checkpoint->at_us;
+    plan.at_node = !checkpoint->at_us;
+    plan.source.now_us = checkpoint->now_us.value_or(plan.source.now_us);
+    resumed_ = true;
     return {};
   }
 
   // Imports from `from_`; afterwards everything before `from_` is acknowledged.
-  Result<void> run(std::FILE* file) {
-    if (plan_.file_bytes != 0) TRY_VOID(go_to_start(file));
-    const auto source = open_source(plan_.format, file, plan_.source);
-    if (from_.offset > 0) TRY_VOID(source->seek(from_));
+  Result<void> run(RecordSource& source) {
+    if (from_.offset > 0) TRY_VOID(source.seek(from_));
+    // Before the first write, so that every later run stamps cells with the same time.
+    if (!resumed_) write_down(from_, stats_);
     Importer importer(session_.client(), plan_.table, plan_.max_errors, plan_.sole_writer, stats_,
                       events());
-    auto result = importer.run(*source);
+    auto result = importer.run(source);
     const int64_t elapsed_us = stats_.elapsed_us;
     stats_ = importer.stats();
     stats_.elapsed_us += elapsed_us;
@@ -144,8 +150,8 @@ class ImportRun {
     if (plan_.checkpoint.empty() || at.offset >= plan_.file_bytes) return;
     ImportStats counted = stats;
     counted.records = std::min(stats.records, at.line);  // later ones were read, not acknowledged
-    const auto written =
-        write_checkpoint(plan_.checkpoint, plan_.identity, {at, counted, plan_.source.at_us});
+    const auto written = write_checkpoint(plan_.checkpoint, plan_.identity,
+                                          {at, counted, plan_.source.at_us, plan_.source.now_us});
     checkpointed_ |= written.has_value();
     if (!written && !std::exchange(told_no_checkpoint_, true)) {
       line_.clear();
@@ -162,6 +168,7 @@ class ImportRun {
   ImportStats stats_;
   uint64_t named_ = 0;
   Ending ending_;
+  bool resumed_ = false;
   bool checkpointed_ = false;
   bool told_no_checkpoint_ = false;
   bool no_family_ = false;
@@ -187,12 +194,13 @@ CommandResult import(Session& session, const Arguments& arguments) {
   ImportRun run(session, plan);
   TRY_VOID(run.know_checkpoint(plan));
   TRY_VOID(choose_time(session, plan));
+  const auto source = open_source(plan.format, file->get(), plan.source);
   if (plan.create) {
-    TRY_VOID(create_for_import(session, plan, file->get()));
+    TRY_VOID(create_for_import(session, plan, file->get(), *source));
   }
   TRY_VOID(session.client().describe_table(plan.table));
 
-  const auto imported = run.run(file->get());
+  const auto imported = run.run(*source);
   if (!imported) {
     const int code = exit_code_of(imported.error());
     session.console.complain("{}", imported.error().to_string());

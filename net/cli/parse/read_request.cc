@@ -45,25 +45,27 @@ void keep_one_cell(std::optional<client::Filter>& filter) {
 // range, the newest versions. Empty if
 // everything is shown.
 Result<std::optional<client::Filter>> cell_filter(const Session& session,
-                                                  const Arguments& arguments) {
+                                                  const Arguments& arguments,
+                                                  std::optional<int64_t> now_us) {
   using client::Filter;
+  const int64_t now = now_us.value_or(session.now_us());
   std::vector<Filter> parts;
   for (const auto& [name, kind] : {std::pair("regex", Filter::Kind::row_regex),
                                    std::pair("values", Filter::Kind::value_regex)}) {
     if (const std::string* text = arguments.find(name)) parts.push_back(Filter::regex(kind, *text));
   }
   if (const std::string* text = arguments.find("filter")) {
-    TRY(Filter filter, parse_filter_json(*text, session.now_us()));
+    TRY(Filter filter, parse_filter_json(*text, now));
     parts.push_back(std::move(filter));
   }
   if (arguments.has("since") || arguments.has("until")) {
     std::optional<int64_t> since;
     std::optional<int64_t> until;
     if (const std::string* text = arguments.find("since")) {
-      TRY(since, parse_time(*text, session.now_us()));
+      TRY(since, parse_time(*text, now));
     }
     if (const std::string* text = arguments.find("until")) {
-      TRY(until, parse_time(*text, session.now_us()));
+      TRY(until, parse_time(*text, now));
     }
     parts.push_back(Filter::time_range(since, until));
   }
@@ -81,9 +83,11 @@ Result<std::optional<client::Filter>> cell_filter(const Session& session,
 }
 
 Result<std::optional<client::Filter>> selected_cells(const Session& session,
-                                                     const Arguments& arguments) {
-  TRY(auto cells, cell_filter(session, arguments));
-  TRY(const ColumnChoice columns, ColumnChoice::parse(arguments.get("columns")));
+                                                     const Arguments& arguments,
+                                                     std::optional<int64_t> now_us) {
+  TRY(auto cells, cell_filter(session, arguments, now_us));
+  TRY(const ColumnChoice columns,
+      ColumnChoice::parse(arguments.get("columns"), session.escaped_input));
   if (columns.everything()) return cells;
   if (!cells) return std::optional<client::Filter>(columns_filter(columns));
   std::vector<client::Filter> both;
@@ -106,14 +110,16 @@ Result<void> choose_timestamps(Session& session, const Arguments& arguments) {
   return {};
 }
 
-Result<client::ReadNotes> read_notes(const Arguments& arguments) {
+Result<client::ReadNotes> read_notes(const Session& session, const Arguments& arguments) {
   client::ReadNotes notes;
+  notes.with_expiry = session.json;
   TRY(notes.explain, arguments.flag("explain"));
   TRY(notes.include_dead, arguments.flag("include-dead"));
   return notes;
 }
 
-Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments) {
+Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments,
+                                      std::optional<int64_t> now_us) {
   TRY(const auto prefix, key_argument(session, arguments, "prefix"));
   TRY(const auto start, key_argument(session, arguments, "start"));
   TRY(const auto end, key_argument(session, arguments, "end"));
@@ -127,8 +133,8 @@ Result<client::ReadRows> read_request(const Session& session, const Arguments& a
     range.start = start;
     range.end = end;
   }
-  TRY(read.filter, selected_cells(session, arguments));
-  TRY(read.notes, read_notes(arguments));
+  TRY(read.filter, selected_cells(session, arguments, now_us));
+  TRY(read.notes, read_notes(session, arguments));
   return read;
 }
 

@@ -13,7 +13,9 @@ using client::RetentionRule;
 
 namespace {
 
-constexpr int kMaxRuleDepth = 16;  // SEMANTICS 3
+constexpr int kMaxRuleDepth = 16;  // nested groups, SEMANTICS 3
+// A group is an object and an array, inside the array of families.
+constexpr size_t kMaxJsonDepth = 64;
 
 std::string rule_json(const RetentionRule& rule) {
   switch (rule.kind) {
@@ -31,9 +33,9 @@ std::string rule_json(const RetentionRule& rule) {
 
 Result<RetentionRule> parse_rule(const json::value& value, int depth) {
   const json::object* object = value.if_object();
-  if (!object || object->size() != 1 || depth > kMaxRuleDepth) {
-    return fail(Errc::invalid_argument, "a rule is not an object of one member, {} deep at most",
-                kMaxRuleDepth);
+  if (!object || object->size() != 1 || depth > kMaxRuleDepth + 1) {
+    return fail(Errc::invalid_argument,
+                "a rule is not an object of one member in {} groups at most", kMaxRuleDepth);
   }
   const auto& member = *object->begin();
   if (member.key() == "max_versions" || member.key() == "max_age_us") {
@@ -124,7 +126,9 @@ std::string schema_members(const client::TableDescription& table) {
 
 Result<client::TableSpec> parse_schema(std::string_view text) {
   json::error_code error;
-  const json::value value = json::parse({text.data(), text.size()}, error);
+  json::parse_options options;
+  options.max_depth = kMaxJsonDepth;
+  const json::value value = json::parse({text.data(), text.size()}, error, {}, options);
   const json::object* object = error ? nullptr : value.if_object();
   if (!object) return fail(Errc::invalid_argument, "the description is not a JSON object");
   client::TableSpec spec;

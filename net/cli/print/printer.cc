@@ -63,8 +63,13 @@ void RowPrinter::part(const client::RowPart& part) {
   }
   for (const client::Cell& cell : part.cells) {
     OwnCell& own = open_cells_.emplace_back();
-    own = {std::string(cell.family), std::string(cell.qualifier), std::string(cell.value),
-           std::string(cell.labels), cell.timestamp_us,           std::nullopt};
+    own = {std::string(cell.family),
+           std::string(cell.qualifier),
+           std::string(cell.value),
+           std::string(cell.labels),
+           cell.timestamp_us,
+           cell.expire_at_us,
+           std::nullopt};
     if (cell.explained) own.explained = *cell.explained;
   }
   if (!part.complete) return;
@@ -74,6 +79,7 @@ void RowPrinter::part(const client::RowPart& part) {
     view.family = cell.family;
     view.qualifier = cell.qualifier;
     view.timestamp_us = cell.timestamp_us;
+    view.expire_at_us = cell.expire_at_us;
     view.value = cell.value;
     view.labels = cell.labels;
     if (cell.explained) view.explained = &*cell.explained;

@@ -36,6 +36,7 @@ class RowPrinter {
   struct OwnCell {
     std::string family, qualifier, value, labels;
     int64_t timestamp_us;
+    int64_t expire_at_us;
     std::optional<client::Explanation> explained;
   };
   void part(const client::RowPart& part);

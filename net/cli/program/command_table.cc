@@ -67,9 +67,11 @@ std::vector<CommandSpec> row_commands() {
 std::vector<CommandSpec> drop_commands() {
   return {
       CommandSpec(
-          "droprows", "Rows", "TABLE prefix=KEY | start=KEY end=KEY", 1, 1, false,
+          "droprows", "Rows", "TABLE prefix=KEY | [start=KEY] [end=KEY]", 1, 1, false,
           "Delete a range of rows, without reading them.",
-          "This cannot be undone, so it asks. count tells how many rows there are.",
+          "This cannot be undone, so it asks. count tells how many rows there are.\n"
+          "Without end= the range goes on to the last row, without start= it begins with the "
+          "first.",
           joined(joined(kRowBounds, {{"token", "TEXT",
                                       "the same range under the same token is deleted once in 15 "
                                       "minutes"}}),
@@ -98,7 +100,9 @@ std::vector<CommandSpec> load_commands() {
           "              dpkg-query -W -f '${Package}\\t${Architecture}\\t${Version}\\n' prints "
           "them;\n"
           "              family = install, timestamp = now\n\n"
-          "Lines that cannot be loaded are named and skipped; the exit code is then 7.\n"
+          "Lines, or cells of a row, that cannot be loaded are named and skipped; the exit code "
+          "is\n"
+          "then 7.\n"
           "While it runs, FILE.TABLE.checkpoint tells up to where the node has acknowledged\n"
           "everything. After a kill or an error, the same command with --resume continues there.\n"
           "Writes are not repeated when they may have been applied, since that could undo what "
@@ -120,7 +124,7 @@ std::vector<CommandSpec> load_commands() {
            {"resume", "", "continue where an earlier import of this file stopped"},
            {"sole-writer", "", "nothing else writes to these rows meanwhile"},
            {"checkpoint", "PATH", "where to keep that (default: FILE.TABLE.checkpoint)"},
-           {"name-errors", "N", "name at most N rejected lines (default: 20)"},
+           {"name-errors", "N", "name at most N rejected lines or cells (default: 20)"},
            {"max-errors", "N", "stop after more than N of them (default: 1000; 0: never)"},
            {"progress", "", "tell how far it is, also where standard error is no terminal"}},
           {"cellar import packages /var/log/dpkg.log --create",

@@ -1,5 +1,7 @@
 #include "net/cli/program/invocation.h"
 
+#include <ranges>
+
 #include <CLI/CLI.hpp>
 
 #include "net/cli/program/app.h"
@@ -13,6 +15,24 @@ namespace {
 std::string group_of(const CommandSpec& spec) {
   const size_t blank = spec.name.find(' ');
   return blank == std::string::npos ? std::string() : spec.name.substr(0, blank);
+}
+
+// CLI11 splits a word "[a,b]" into several, and drops "{}". So such a word, and one that begins
+// with the guard itself, has a guard before it while CLI11 parses; no argument of a process
+// contains it.
+constexpr char kGuard = '\0';
+
+std::string guarded(const std::string& word) {
+  const bool list = word.starts_with('[') && word.ends_with(']');
+  const bool guard = list || word == "{}" || word.starts_with(kGuard);
+  return guard ? kGuard + word : word;
+}
+
+std::string unguarded(std::string word) { return word.starts_with(kGuard) ? word.substr(1) : word; }
+
+std::vector<std::string> unguarded(std::vector<std::string> words) {
+  for (std::string& word : words) word = unguarded(std::move(word));
+  return words;
 }
 
 struct Chosen {
@@ -40,6 +60,9 @@ void add_globals(CLI::App& app, GlobalOptions& globals) {
   app.add_flag("--escaped", globals.escaped);
   app.add_flag("-h,--help", globals.help);
   app.add_flag("--version", globals.version);
+  for (CLI::Option* option : app.get_options()) {
+    option->transform([](std::string word) { return unguarded(std::move(word)); });
+  }
 }
 
 using Groups = std::map<std::string, CLI::App*>;
@@ -73,7 +96,7 @@ void add_commands(CLI::App& app, std::vector<Chosen>& chosen, Groups& groups) {
         one.app->add_flag_callback("--" + key.name, [value] { *value = "true"; });
       } else {
         const auto join = [value](const std::vector<std::string>& given) {
-          for (const std::string& g : given) *value += (value->empty() ? "" : ",") + g;
+          for (const std::string& g : given) *value += (value->empty() ? "" : ",") + unguarded(g);
         };
         // Each occurrence of the option takes one word.
         one.app->add_option_function<std::vector<std::string>>("--" + key.name, join)
@@ -107,8 +130,10 @@ Error no_member(const std::string& group, const std::vector<std::string>& extras
 
 std::map<std::string, std::string> given_options(const Chosen& chosen) {
   std::map<std::string, std::string> given;
-  for (const auto& [name, value] : chosen.values) {
-    if (chosen.app->count("--" + name) > 0) given[name] = value;
+  for (const KeySpec& key : chosen.spec->keys) {
+    if (chosen.app->count("--" + key.name) == 0) continue;
+    std::string& value = given[key.name] = chosen.values.at(key.name);
+    if (key.is_flag() && value.empty()) value = "false";  // --yes=false has no callback
   }
   return given;
 }
@@ -134,7 +159,8 @@ Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
   std::vector<Chosen> all;
   Groups groups;
   add_commands(app, all, groups);
-  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  std::vector<std::string> reversed;
+  for (const std::string& word : words | std::views::reverse) reversed.push_back(guarded(word));
   std::optional<std::string> wrong;
   try {
     app.parse(reversed);
@@ -155,17 +181,18 @@ Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
     if (chosen) *wrong += fmt::format("; see cellar {} --help", chosen->spec->name);
     return fail(Errc::invalid_argument, "{}", *wrong);
   }
-  if (!out.group.empty()) return std::unexpected(no_member(out.group, app.remaining(true)));
-  if (!chosen) {
-    TRY_VOID(check_no_command(app.remaining()));
+  if (!chosen && out.group.empty()) {
+    TRY_VOID(check_no_command(unguarded(app.remaining())));
     return out;
   }
-  const std::vector<std::string> extras = app.remaining(true);
+  const std::vector<std::string> extras = unguarded(app.remaining(true));
+  if (!chosen) return std::unexpected(no_member(out.group, extras));
   if (!extras.empty()) {
     return fail(Errc::invalid_argument, "{} takes no {}; see cellar {} --help", chosen->spec->name,
                 extras[0], chosen->spec->name);
   }
-  TRY(out.arguments, Arguments::parse(*chosen->spec, chosen->words, given_options(*chosen)));
+  TRY(out.arguments,
+      Arguments::parse(*chosen->spec, unguarded(chosen->words), given_options(*chosen)));
   return out;
 }
 

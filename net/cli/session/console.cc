@@ -25,9 +25,38 @@ std::string_view name_of(Applied applied) {
   return "maybe_applied";
 }
 
+// A message may quote what was given, such as a value of megabytes. Its middle is left out, because
+// the reason stands before or behind the quote.
+constexpr size_t kMaxMessageHead = 6u << 10;
+constexpr size_t kMaxMessageTail = 2u << 10;
+
+std::string bounded(std::string_view text) {
+  if (text.size() <= kMaxMessageHead + kMaxMessageTail) return std::string(text);
+  const auto inside = [&](size_t at) { return (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80; };
+  size_t head = kMaxMessageHead;
+  size_t tail = text.size() - kMaxMessageTail;
+  while (head > 0 && inside(head)) --head;  // not in the middle of a character
+  while (tail < text.size() && inside(tail)) ++tail;
+  return fmt::format("{} ... {}", text.substr(0, head), text.substr(tail));
+}
+
+// For a terminal, which would obey quoted control characters. Lines of a message stay lines, and
+// what is escaped in it already is not escaped twice.
+std::string harmless(std::string_view text) {
+  std::string out;
+  while (true) {
+    const size_t at = text.find_first_of("\n\\");
+    out += escaped(text.substr(0, at));
+    if (at == text.npos) return out;
+    out += text[at];
+    text.remove_prefix(at + 1);
+  }
+}
+
 // A message may quote bytes that were given and are not UTF-8.
 std::string json_message(std::string_view text) {
-  return json_string(is_utf8(text) ? std::string(text) : escape_bytes(text));
+  const std::string message = bounded(text);
+  return json_string(is_utf8(message) ? message : escape_bytes(message));
 }
 
 }  // namespace
@@ -66,7 +95,7 @@ void Console::complain_text(std::string_view text) const {
   std::fflush(out);
   const std::string line =
       json ? fmt::format("{{\"error\":{{\"message\":{}}}}}\n", json_message(text))
-           : fmt::format("cellar: {}\n", text);
+           : fmt::format("cellar: {}\n", harmless(bounded(text)));
   std::fwrite(line.data(), 1, line.size(), err);
 }
 

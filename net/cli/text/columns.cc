@@ -56,7 +56,7 @@ Result<CellText> parse_cell(std::string_view text, int64_t now_us, bool whole_va
   return cell;
 }
 
-Result<ColumnChoice> ColumnChoice::parse(std::string_view text) {
+Result<ColumnChoice> ColumnChoice::parse(std::string_view text, bool escaped) {
   ColumnChoice choice;
   for (const std::string& part : split_list(text)) {
     const size_t colon = part.find(':');
@@ -65,7 +65,7 @@ Result<ColumnChoice> ColumnChoice::parse(std::string_view text) {
     }
     Entry entry{part.substr(0, colon), std::nullopt};
     if (colon != std::string::npos) {
-      TRY(entry.qualifier, parse_bytes(part.substr(colon + 1), false));
+      TRY(entry.qualifier, parse_bytes(part.substr(colon + 1), escaped));
     }
     choice.columns_.push_back(std::move(entry));
   }

@@ -32,7 +32,8 @@ Result<CellText> parse_cell(std::string_view text, int64_t now_us, bool whole_va
 // "f1,f2:q": the families and columns whose cells a read shows. Empty: all.
 class ColumnChoice {
  public:
-  static Result<ColumnChoice> parse(std::string_view text);
+  // `escaped`: as in parse_bytes(), of the qualifiers.
+  static Result<ColumnChoice> parse(std::string_view text, bool escaped);
   bool everything() const { return columns_.empty(); }
   bool has(Bytes family, Bytes qualifier) const;
 

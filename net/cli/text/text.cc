@@ -63,6 +63,9 @@ std::string escaped(Bytes b) {
   while (!b.empty()) {
     const size_t n = character(b);
     const auto c = static_cast<unsigned char>(b[0]);
+    const Bytes whole = b.substr(0, n == 0 ? 1 : n);
+    // U+0080 to U+009F: a terminal obeys them as it obeys ESC.
+    const bool c1 = n == 2 && c == 0xc2 && static_cast<unsigned char>(b[1]) < 0xa0;
     if (c == '\n') {
       out += "\\n";
     } else if (c == '\t') {
@@ -71,12 +74,14 @@ std::string escaped(Bytes b) {
       out += "\\r";
     } else if (c == '\\') {
       out += "\\\\";
-    } else if (n == 0 || c < 0x20 || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", c);
+    } else if (n == 0 || c < 0x20 || c == 0x7f || c1) {
+      for (const char byte : whole) {
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      }
     } else {
-      out.append(b.substr(0, n));
+      out.append(whole);
     }
-    b.remove_prefix(n == 0 ? 1 : n);
+    b.remove_prefix(whole.size());
   }
   return out;
 }
@@ -135,6 +140,10 @@ Result<std::string> from_base64(std::string_view text) {
     return values;
   }();
   while (text.ends_with('=')) text.remove_suffix(1);
+  if (text.size() % 4 == 1) {  // a digit has six bits: one alone makes no byte
+    return fail(Errc::invalid_argument, "'{}' is not base64: it has a digit too few or too many",
+                text.substr(0, 40));
+  }
   std::string out;
   out.reserve(text.size() * 3 / 4);
   uint32_t group = 0;

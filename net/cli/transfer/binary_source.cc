@@ -48,14 +48,19 @@ class BinarySource final : public RecordSource {
     return {};
   }
 
-  Result<std::string> description() {
+  Result<std::string> description() override {
     if (check_.bytes() == 0) TRY_VOID(begin());
     return check_.description();
   }
 
  private:
   Result<void> begin() {
-    TRY_VOID(check_.file_head(read_piece(file_, engine::kExportHeadBytes)));
+    const auto head = check_.file_head(read_piece(file_, engine::kExportHeadBytes));
+    // An INVALID_ARGUMENT would reject one record, and the next sixteen bytes would be tried.
+    if (!head && head.error().code == Errc::invalid_argument) {
+      return fail(Errc::failed_precondition, "{}", head.error().message);
+    }
+    TRY_VOID(head);
     TRY(const FrameKind kind, next_frame());
     (void)kind;  // the first frame is a description
     return {};
@@ -77,9 +82,17 @@ class BinarySource final : public RecordSource {
     block_ = {check_.bytes(), row_};
     rows_.reset();
     TRY(const FrameKind kind, next_frame());
-    if (kind == FrameKind::end) return false;
+    if (kind == FrameKind::end) return at_end();
     rows_.emplace(payload_);
     return true;
+  }
+
+  // False, as there are no more blocks.
+  Result<bool> at_end() const {
+    if (std::getc(file_) == EOF) return false;
+    return fail(Errc::data_loss,
+                "the file goes on behind its end mark at byte {}: what follows was not imported",
+                check_.bytes());
   }
 
   std::unexpected<Error> cut_off() const {
@@ -99,13 +112,6 @@ class BinarySource final : public RecordSource {
 
 std::unique_ptr<RecordSource> binary_source(std::FILE* file) {
   return std::make_unique<BinarySource>(file);
-}
-
-Result<std::string> read_description(std::FILE* file) {
-  BinarySource source(file);
-  auto description = source.description();
-  TRY_VOID(go_to_start(file));
-  return description;
 }
 
 }  // namespace cellar::cli

@@ -3,17 +3,14 @@
 
 #include <cstdio>
 #include <memory>
-#include <string>
 
 #include "net/cli/transfer/record_source.h"
 
 namespace cellar::cli {
 
 // A block is returned only after its checksum was verified; damage is DATA_LOSS and ends the file.
-// A file without its end is DATA_LOSS after its last whole block.
+// A file without its end is DATA_LOSS after its last whole block, and so is one that goes on behind
+// its end. FAILED_PRECONDITION: not an export file.
 std::unique_ptr<RecordSource> binary_source(std::FILE* file);
-
-// Returns the description at the start of the file. Rewinds the file.
-Result<std::string> read_description(std::FILE* file);
 
 }  // namespace cellar::cli

@@ -38,6 +38,7 @@ class CellCsvSource final : public LineSource {
       TRY_VOID(read);
     }
     began_ = ahead_line_;
+    cell_lines_.clear();
     while (ahead_) {
       if (!mutation) {
         mutation.emplace(ahead_->row);
@@ -47,6 +48,7 @@ class CellCsvSource final : public LineSource {
         break;
       }
       add(*mutation);
+      cell_lines_.push_back(ahead_line_);
       ahead_.reset();
       next_ = lines_.position();
       auto read = read_ahead();
@@ -58,6 +60,7 @@ class CellCsvSource final : public LineSource {
     return mutation;
   }
   uint64_t line() const override { return began_; }
+  std::span<const uint64_t> lines() const override { return cell_lines_; }
   Position position() const override { return next_; }
   Result<void> seek(Position to) override {
     next_ = to;
@@ -111,6 +114,7 @@ class CellCsvSource final : public LineSource {
   std::optional<Error> wrong_;  // of the line after those returned
   Position next_;
   uint64_t began_ = 0;
+  std::vector<uint64_t> cell_lines_;  // of the last mutation
 };
 
 }  // namespace

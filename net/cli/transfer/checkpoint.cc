@@ -46,6 +46,7 @@ Result<void> write_checkpoint(const std::string& path, const ImportIdentity& ide
   object["cells"] = c.stats.cells;
   object["rejected"] = c.stats.rejected;
   if (c.at_us) object["at_us"] = *c.at_us;
+  if (c.now_us) object["now_us"] = *c.now_us;
   object["crc32c"] = crc32c(json::serialize(object));
   return replace_whole_file(path, json::serialize(object) + "\n");
 }
@@ -94,6 +95,7 @@ Result<Checkpoint> parse_checkpoint(std::string_view content, const std::string&
   c.stats.rejected = number(*object, "rejected");
   c.stats.bytes = c.at.offset;
   if (object->contains("at_us")) c.at_us = static_cast<int64_t>(number(*object, "at_us"));
+  if (object->contains("now_us")) c.now_us = static_cast<int64_t>(number(*object, "now_us"));
   return c;
 }
 

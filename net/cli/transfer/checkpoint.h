@@ -20,7 +20,9 @@ struct ImportIdentity {
 struct Checkpoint {
   Position at;
   ImportStats stats;             // elapsed_us is not stored
-  std::optional<int64_t> at_us;  // timestamp for cells without one
+  std::optional<int64_t> at_us;  // timestamp for cells without one; absent: the node's
+  // From which relative times in the input count; absent in older checkpoints.
+  std::optional<int64_t> now_us = std::nullopt;
 };
 
 std::string checkpoint_path(const std::string& input, const std::string& table);

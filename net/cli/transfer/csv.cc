@@ -10,21 +10,20 @@ namespace cellar::cli {
 
 namespace {
 
-constexpr size_t kMaxRecordBytes = LineReader::kMaxLineBytes;
+constexpr size_t kMaxRecordBytes = 64u << 20;  // of several lines
 
 // The state of a record that may continue on the next line.
 struct Fields {
   std::vector<std::string> done;
   std::string field;
   bool quoted = false;  // inside quotes
+  bool opened = false;  // a quote opened on the last line
   bool closed = false;  // a quoted field has ended
   size_t bytes = 0;
 
   Result<void> take(std::string_view line) {
+    opened = false;
     bytes += line.size();
-    if (bytes > kMaxRecordBytes) {
-      return fail(Errc::resource_exhausted, "the record is longer than {} bytes", kMaxRecordBytes);
-    }
     for (size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];
       if (quoted) {
@@ -40,7 +39,7 @@ struct Fields {
       } else if (c == ',') {
         end_field();
       } else if (c == '"' && field.empty() && !closed) {
-        quoted = true;
+        quoted = opened = true;
       } else if (c == '"' || closed) {
         return fail(Errc::invalid_argument, "field {}: a quote where none may stand",
                     done.size() + 1);
@@ -97,6 +96,9 @@ class CsvSource final : public LineSource {
     return std::optional<client::Mutation>(std::move(mutation));
   }
   uint64_t line() const override { return cells_ ? cells_->line() : began_; }
+  std::span<const uint64_t> lines() const override {
+    return cells_ ? cells_->lines() : std::span<const uint64_t>();
+  }
   uint64_t bytes() const override { return cells_ ? cells_->bytes() : lines_.bytes(); }
   Position position() const override { return cells_ ? cells_->position() : lines_.position(); }
   Result<void> seek(Position to) override {
@@ -110,6 +112,7 @@ class CsvSource final : public LineSource {
     if (std::exchange(header_read_, true)) return {};
     const auto header = read_header();
     if (header) return {};
+    if (header.error().code == Errc::data_loss) return header;
     return fail(Errc::failed_precondition, "the header: {}", header.error().message);
   }
   Result<void> read_header() {
@@ -155,6 +158,26 @@ class CsvSource final : public LineSource {
   uint64_t began_ = 0;
 };
 
+// The next line of a record inside quotes, which keep the end of the line before.
+Result<void> add_line(LineReader& lines, Fields& fields) {
+  fields.field += lines.carriage_return() ? "\r\n" : "\n";
+  TRY(const std::optional<std::string_view> more, lines.next());
+  if (!more) return fail(Errc::invalid_argument, "a quote is not closed");
+  if (fields.bytes + more->size() > kMaxRecordBytes) {
+    return fail(Errc::invalid_argument, "a quote is not closed within {} bytes", kMaxRecordBytes);
+  }
+  return fields.take(*more);
+}
+
+// The lines after an open quote may be good ones, so they are read again.
+std::unexpected<Error> give_up(LineReader& lines, Position opening, Error why) {
+  const uint64_t last = lines.line();
+  if (why.code == Errc::data_loss || last == opening.line || lines.seek(opening)) {
+    return std::unexpected(std::move(why));
+  }
+  return fail(why.code, "{}; lines {} to {} are lost with it", why.message, opening.line + 1, last);
+}
+
 }  // namespace
 
 Result<std::optional<std::vector<std::string>>> read_csv(LineReader& lines) {
@@ -164,11 +187,12 @@ Result<std::optional<std::vector<std::string>>> read_csv(LineReader& lines) {
   std::string_view line = *first;
   if (lines.line() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   TRY_VOID(fields.take(line));
+  Position opening = lines.position();  // after the line of the last quote that opened
   while (fields.quoted) {
-    TRY(const std::optional<std::string_view> more, lines.next());
-    if (!more) return fail(Errc::invalid_argument, "a quote is not closed");
-    fields.field += '\n';
-    TRY_VOID(fields.take(*more));
+    if (auto more = add_line(lines, fields); !more) {
+      return give_up(lines, opening, std::move(more).error());
+    }
+    if (fields.opened) opening = lines.position();
   }
   fields.end_field();
   return std::optional<std::vector<std::string>>(std::move(fields.done));

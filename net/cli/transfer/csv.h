@@ -8,8 +8,10 @@
 
 namespace cellar::cli {
 
-// Returns the fields of the next record, which may span lines; empty at the end. INVALID_ARGUMENT:
-// an unterminated quote or one inside a plain field; reading continues with the next line.
+// Returns the fields of the next record, which may span lines and at most 64 MiB if it does; empty
+// at the end. INVALID_ARGUMENT: an unterminated quote or one inside a plain field. Reading
+// continues with the line after the last quote that opened; in a pipe, which cannot go back, after
+// all lines that were read, and the message names them.
 Result<std::optional<std::vector<std::string>>> read_csv(LineReader& lines);
 
 // Returns the fields of one line. INVALID_ARGUMENT as above.

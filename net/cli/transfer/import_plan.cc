@@ -9,7 +9,6 @@
 #include "net/cli/parse/table_json.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/times.h"
-#include "net/cli/transfer/binary_source.h"
 
 namespace cellar::cli {
 
@@ -22,7 +21,10 @@ Result<void> survey(ImportPlan& plan, std::FILE* file) {
   while (true) {
     auto record = source->next();
     if (!record) {
-      if (record.error().code == Errc::failed_precondition) return std::unexpected(record.error());
+      const Errc code = record.error().code;
+      if (code == Errc::failed_precondition || code == Errc::data_loss) {
+        return std::unexpected(record.error());
+      }
       continue;
     }
     if (!*record) break;
@@ -48,10 +50,10 @@ void assume_families(ImportPlan& plan) {
   }
 }
 
-Result<client::TableSpec> table_for(ImportPlan& plan, std::FILE* file) {
+Result<client::TableSpec> table_for(ImportPlan& plan, std::FILE* file, RecordSource& source) {
   client::TableSpec spec;
-  if (plan.format == Format::cellar && plan.file_bytes > 0) {
-    TRY(const std::string description, read_description(file));
+  if (plan.format == Format::cellar) {
+    TRY(const std::string description, source.description());
     TRY(spec, parse_schema(description));
   } else if (plan.file_bytes > 0) {
     TRY_VOID(survey(plan, file));
@@ -81,7 +83,6 @@ Result<ImportPlan> make_import_plan(const Session& session, const Arguments& arg
   }
   plan.source.now_us = session.now_us();
   if (const std::string* text = arguments.find("at")) {
-    plan.at_given = true;
     plan.at_node = *text == "node";
     if (!plan.at_node) {
       TRY(plan.source.at_us, parse_time(*text, session.now_us()));
@@ -144,8 +145,9 @@ Result<File> open_input(const Session& session, ImportPlan& plan) {
   return file;
 }
 
-Result<void> create_for_import(Session& session, ImportPlan& plan, std::FILE* file) {
-  TRY(const client::TableSpec spec, table_for(plan, file));
+Result<void> create_for_import(Session& session, ImportPlan& plan, std::FILE* file,
+                               RecordSource& source) {
+  TRY(const client::TableSpec spec, table_for(plan, file, source));
   const auto created = session.client().create_table(spec);
   if (created || created.error().code == Errc::already_exists) return {};
   return std::unexpected(created.error());

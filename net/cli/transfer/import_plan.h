@@ -27,7 +27,6 @@ struct ImportPlan {
   Format format = Format::csv;
   SourceOptions source;
   bool at_node = false;  // the node stamps cells without a timestamp
-  bool at_given = false;
   bool create = false;
   bool resume = false;
   bool sole_writer = false;
@@ -47,7 +46,9 @@ Result<ImportPlan> make_import_plan(const Session& session, const Arguments& arg
 // Opens the input and completes the plan from the file.
 Result<File> open_input(const Session& session, ImportPlan& plan);
 
-// With --create: creates the table for the input unless it exists. Rewinds the file.
-Result<void> create_for_import(Session& session, ImportPlan& plan, std::FILE* file);
+// With --create: creates the table for the input unless it exists. `source` reads `file`, and is
+// still at its start afterwards.
+Result<void> create_for_import(Session& session, ImportPlan& plan, std::FILE* file,
+                               RecordSource& source);
 
 }  // namespace cellar::cli

@@ -1,7 +1,13 @@
 #include "net/cli/transfer/importer.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
+
+#include "engine/model/key.h"
 
 namespace cellar::cli {
 
@@ -26,6 +32,28 @@ bool ends_import(const Error& error) {
          error.code == Errc::permission_denied;
 }
 
+// Whether one cell of several may be the reason of the error.
+bool is_of_a_cell(const Error& error, Bytes row) {
+  if (error.code == Errc::invalid_argument) return !row.empty() && row.size() <= kMaxRowKeyBytes;
+  return error.code == Errc::out_of_range || error.code == Errc::not_found;
+}
+
+// A number for each cell, by which two pieces that set the same one are recognised.
+std::vector<uint64_t> names_of(const client::Mutation& mutation) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  const auto add = [](uint64_t name, uint64_t more) { return (std::rotl(name, 23) ^ more) * kOdd; };
+  const std::hash<std::string_view> hash;
+  const uint64_t row = hash(mutation.row());
+  std::vector<uint64_t> names;
+  names.reserve(mutation.operations().size());
+  for (const auto& operation : mutation.operations()) {
+    uint64_t name = add(row, hash(mutation.bytes(operation.family)));
+    name = add(name, hash(mutation.bytes(operation.qualifier)));
+    names.push_back(add(name, static_cast<uint64_t>(operation.timestamp_us.value_or(INT64_MIN))));
+  }
+  return names;
+}
+
 void copy_set(const client::Mutation& from, const client::Mutation::Operation& operation,
               client::Mutation& to) {
   const Bytes family = from.bytes(operation.family);
@@ -42,24 +70,66 @@ void copy_set(const client::Mutation& from, const client::Mutation::Operation& o
 
 }  // namespace
 
-void Importer::Tally::answered(Span& span, uint64_t line, size_t cells,
-                               const Result<void>& result) {
+void Importer::Piece::halve() {
+  const size_t middle = sent.begin + sent.size() / 2;
+  parts.push_back({middle, sent.end});
+  parts.push_back({sent.begin, middle});
+}
+
+client::Mutation Importer::Piece::cut(Range range) const {
+  client::Mutation part(whole->row());
+  for (size_t i = range.begin; i < range.end; ++i) copy_set(*whole, whole->operations()[i], part);
+  return part;
+}
+
+// Only a piece that is kept may be written again, and so behind a later one.
+bool Importer::Tally::may_add(const Piece& piece) const {
+  if (piece.whole && kept_bytes > 0 &&
+      kept_bytes + piece.whole->memory_bytes() > Importer::kPendingBytes) {
+    return false;
+  }
+  return std::ranges::none_of(piece.names, [&](uint64_t name) { return setting.contains(name); });
+}
+
+void Importer::Tally::keep(const Piece& piece) {
+  if (!piece.whole) return;
+  kept_bytes += piece.whole->memory_bytes();
+  setting.insert(piece.names.begin(), piece.names.end());
+}
+
+void Importer::Tally::settle(Piece& piece) {
+  if (piece.whole) {
+    kept_bytes -= piece.whole->memory_bytes();
+    for (const uint64_t name : piece.names) setting.erase(name);
+  }
+  stats.rows += piece.written ? 1 : 0;
+  --piece.span->left;
+  pop_done();
+}
+
+void Importer::Tally::answered(const SharedPiece& piece, const Result<void>& result) {
   if (abandoned) return;
   --pending;
+  Span& span = *piece->span;
   if (result) {
-    ++stats.rows;
-    stats.cells += cells;
-    span.written = true;
+    stats.cells += piece->sent.size();
+    piece->written = span.written = true;
   } else if (result.error().applied != Applied::not_applied || ends_import(result.error())) {
     const bool doubt = result.error().applied != Applied::not_applied;
     span.written |= doubt;
     if (!broken || (doubt && broken->applied == Applied::not_applied)) broken = result.error();
     return;  // never acknowledged
+  } else if (piece->whole && piece->sent.size() > 1 &&
+             is_of_a_cell(result.error(), piece->whole->row())) {
+    piece->halve();
   } else {
-    reject(line, result.error());
+    reject(piece->line_sent(), result.error(), piece->lines.empty() ? 1 : piece->sent.size());
   }
-  --span.left;
-  pop_done();
+  if (piece->parts.empty()) {
+    settle(*piece);
+  } else {
+    refused.push_back(piece);
+  }
 }
 
 void Importer::Tally::pop_done() {
@@ -67,12 +137,12 @@ void Importer::Tally::pop_done() {
   if (!spans.empty()) acknowledged = spans.front()->begin;
 }
 
-void Importer::Tally::reject(uint64_t line, const Error& why) {
-  ++stats.rejected;
+void Importer::Tally::reject(uint64_t line, const Error& why, size_t count) {
+  stats.rejected += count;
   if (events.rejected) events.rejected(line, why);
   if (max_rejected != 0 && stats.rejected > max_rejected && !broken) {
     broken = Error(Errc::resource_exhausted,
-                   fmt::format("more than {} lines were rejected", max_rejected));
+                   fmt::format("more than {} lines or cells were rejected", max_rejected));
   }
 }
 
@@ -129,53 +199,97 @@ Result<void> Importer::read_all(RecordSource& source) {
     }
     if (!*record) return {};
     ++tally_->stats.records;
-    TRY_VOID(add(**std::move(record), source.line()));
+    TRY_VOID(add(**std::move(record), source));
   }
 }
 
-Result<void> Importer::add(client::Mutation mutation, uint64_t line) {
+Result<void> Importer::add(client::Mutation mutation, const RecordSource& source) {
+  const uint64_t line = source.line();
+  const std::span<const uint64_t> lines = source.lines();  // one for each cell, or none
   if (++span_records_ % 32 == 0) {
     client_.loop().turn(false);
     tell(false);
   }
   const auto& operations = mutation.operations();
   if (operations.size() <= kPieceOperations && mutation.memory_bytes() <= kPieceBytes) {
-    return add_piece(std::move(mutation), line);
+    return add_piece(std::move(mutation), line, lines);
   }
   client::Mutation piece(mutation.row());
+  size_t before = 0;  // operations in earlier pieces
+  const auto lines_of = [&](size_t count) {
+    return lines.empty() ? lines : lines.subspan(before, count);
+  };
   for (const auto& operation : operations) {
     const size_t bytes = piece.memory_bytes() + operation.value.size;
     const bool full = piece.operations().size() >= kPieceOperations || bytes > kPieceBytes;
     if (full && !piece.operations().empty()) {
-      TRY_VOID(add_piece(std::exchange(piece, client::Mutation(mutation.row())), line));
+      const size_t count = piece.operations().size();
+      TRY_VOID(
+          add_piece(std::exchange(piece, client::Mutation(mutation.row())), line, lines_of(count)));
+      before += count;
     }
     copy_set(mutation, operation, piece);
   }
-  return add_piece(std::move(piece), line);
+  const size_t rest = piece.operations().size();
+  return add_piece(std::move(piece), line, lines_of(rest));
 }
 
-Result<void> Importer::add_piece(client::Mutation mutation, uint64_t line) {
+Result<void> Importer::add_piece(client::Mutation mutation, uint64_t line,
+                                 std::span<const uint64_t> lines) {
   ++span_->left;
-  const auto done = [tally = tally_, span = span_, line,
-                     cells = mutation.operations().size()](const Result<void>& result) {
-    tally->answered(*span, line, cells, result);
-  };
+  const auto piece = std::make_shared<Piece>();
+  piece->span = span_;
+  piece->line = line;
+  piece->lines.assign(lines.begin(), lines.end());
+  piece->sent = {0, mutation.operations().size()};
+  if (piece->sent.size() > 1) piece->whole = mutation;
+  if (piece->whole || !tally_->setting.empty()) piece->names = names_of(mutation);
   while (!tally_->broken) {
-    if (writer_->try_add(mutation, done)) {
-      ++tally_->pending;
+    send_parts();
+    const bool may_add = tally_->may_add(*piece);
+    if (may_add && tally_->refused.empty() && send(piece, mutation)) {
+      tally_->keep(*piece);
       return {};
     }
+    if (!may_add) flush_once();  // what it waits for must not linger
     client_.loop().turn(true);
     tell(false);
   }
   return std::unexpected(*tally_->broken);
 }
 
-Result<void> Importer::drain() {
-  // The flush may complete after this has returned: a broken import does not wait for it.
-  tally_->flushed = false;
+// False: the writer has no room.
+bool Importer::send(const SharedPiece& piece, client::Mutation& mutation) {
+  const bool added = writer_->try_add(
+      mutation,
+      [tally = tally_, piece](const Result<void>& result) { tally->answered(piece, result); });
+  if (added) ++tally_->pending;
+  return added;
+}
+
+// Sends the next part of each refused piece.
+void Importer::send_parts() {
+  while (!tally_->refused.empty()) {
+    const SharedPiece piece = tally_->refused.front();
+    const Range next = piece->parts.back();
+    client::Mutation part = piece->cut(next);
+    if (!send(piece, part)) return;
+    piece->sent = next;
+    piece->parts.pop_back();
+    tally_->refused.pop_front();
+  }
+}
+
+// A flush may complete after the importer has ended: a broken import does not wait for it.
+void Importer::flush_once() {
+  if (!std::exchange(tally_->flushed, false)) return;
   writer_->async_flush([tally = tally_](const Result<void>&) { tally->flushed = true; });
-  while (!tally_->flushed && !tally_->broken) {
+}
+
+Result<void> Importer::drain() {
+  while ((tally_->pending > 0 || !tally_->refused.empty()) && !tally_->broken) {
+    send_parts();
+    flush_once();
     client_.loop().turn(true);
     tell(false);
   }
@@ -183,7 +297,8 @@ Result<void> Importer::drain() {
   return {};
 }
 
-// Waits for the outcome of each piece. Unsent pieces are dropped; sent ones end by their deadline.
+// Waits for the outcome of each mutation that was sent, until its deadline. Others are dropped, and
+// with them the parts of refused pieces, whose spans are thus never acknowledged.
 void Importer::await_pieces() {
   writer_.reset();
   while (tally_->pending > 0) client_.loop().turn(true);

@@ -1,13 +1,15 @@
 // Importer: writes the records of a source to a table with the client's batching writer.
 //
-// Memory is bounded by the writer's `max_pending_bytes` and one record. The writes carry no tokens,
-// because a fast import would fill the node's bounded token memory for every client. A write that
-// may have been applied is therefore not retried (net/client/api/retry_policy.h): it ends the
-// import. An interrupted import resumes from the position before which everything was acknowledged.
-// Records between there and Ending::line may have been written, so resuming is the user's decision,
-// unless Ending::clean or the user is the sole writer.
+// Memory is bounded by twice the writer's `max_pending_bytes` and one record. The writes carry no
+// tokens, because a fast import would fill the node's bounded token memory for every client. A
+// write that may have been applied is therefore not retried (net/client/api/retry_policy.h): it
+// ends the import. An interrupted import resumes from the position before which everything was
+// acknowledged. Records between there and Ending::line may have been written, so resuming is the
+// user's decision, unless Ending::clean or the user is the sole writer.
 //
-// A row with more than kPieceOperations cells or kPieceBytes is written in pieces, each atomic.
+// A row with more than kPieceOperations cells or kPieceBytes is written in pieces, each atomic. A
+// piece that is refused because of a cell is halved until only that cell is left out. A later piece
+// that sets one of its cells waits until it is done, so the last one in the file still counts.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "net/cli/transfer/record_source.h"
 #include "net/client/batch_writer.h"
@@ -24,11 +29,11 @@
 namespace cellar::cli {
 
 struct ImportStats {
-  uint64_t records = 0;  // read, valid or not
-  uint64_t rows = 0;     // acknowledged row mutations
-  uint64_t cells = 0;    // in these rows
-  uint64_t rejected = 0;
-  uint64_t bytes = 0;  // read
+  uint64_t records = 0;   // read, valid or not
+  uint64_t rows = 0;      // acknowledged row mutations
+  uint64_t cells = 0;     // in these rows
+  uint64_t rejected = 0;  // records, and cells of other records
+  uint64_t bytes = 0;     // read
   int64_t elapsed_us = 0;
 };
 
@@ -56,7 +61,7 @@ class Importer {
   static constexpr int64_t kAcknowledgeEveryUs = 1'000'000;
 
   // `before`: counts of the earlier run that this one continues. Stops with RESOURCE_EXHAUSTED
-  // after more than `max_rejected` rejected records (0: no limit).
+  // after more than `max_rejected` rejected records and cells (0: no limit).
   Importer(client::SyncClient& client, std::string table, uint64_t max_rejected, bool sole_writer,
            const ImportStats& before, ImportEvents events);
   ~Importer();
@@ -81,6 +86,27 @@ class Importer {
     bool closed = false;
     bool written = false;  // some of it is or may be applied
   };
+  struct Range {
+    size_t begin = 0;
+    size_t end = 0;
+    size_t size() const { return end - begin; }
+  };
+  // A mutation of one record; after a refusal, written in parts, one after the other.
+  struct Piece {
+    std::shared_ptr<Span> span;
+    uint64_t line = 0;
+    std::vector<uint64_t> lines;            // of the cells; empty: all are in `line`
+    std::optional<client::Mutation> whole;  // to be split; absent: it has one cell
+    std::vector<uint64_t> names;            // of its cells, if there are several
+    Range sent;
+    std::vector<Range> parts;  // not sent, the last one first
+    bool written = false;
+    // An error is of the record, or of the first of the cells that were sent.
+    uint64_t line_sent() const { return lines.empty() ? line : lines[sent.begin]; }
+    void halve();
+    client::Mutation cut(Range range) const;
+  };
+  using SharedPiece = std::shared_ptr<Piece>;
   // State changed by answers, which may arrive after the importer is destroyed.
   struct Tally {
     ImportStats stats;
@@ -88,18 +114,27 @@ class Importer {
     uint64_t max_rejected = 0;
     std::deque<std::shared_ptr<Span>> spans;
     Position acknowledged;
-    std::optional<Error> broken;  // doubtful ones take precedence
-    size_t pending = 0;           // unanswered pieces in all spans
-    bool flushed = false;         // the flush of drain() has completed
+    std::optional<Error> broken;           // doubtful ones take precedence
+    size_t pending = 0;                    // unanswered mutations in all spans
+    std::deque<SharedPiece> refused;       // their next part is to be sent
+    std::unordered_set<uint64_t> setting;  // names of the cells of pieces that are kept
+    size_t kept_bytes = 0;
+    bool flushed = true;  // no flush is under way
     bool abandoned = false;
-    void answered(Span& span, uint64_t line, size_t cells, const Result<void>& result);
-    void reject(uint64_t line, const Error& why);
+    bool may_add(const Piece& piece) const;
+    void keep(const Piece& piece);
+    void answered(const SharedPiece& piece, const Result<void>& result);
+    void settle(Piece& piece);
+    void reject(uint64_t line, const Error& why, size_t count = 1);
     void pop_done();
   };
 
   Result<void> read_all(RecordSource& source);
-  Result<void> add(client::Mutation mutation, uint64_t line);
-  Result<void> add_piece(client::Mutation mutation, uint64_t line);
+  Result<void> add(client::Mutation mutation, const RecordSource& source);
+  Result<void> add_piece(client::Mutation mutation, uint64_t line, std::span<const uint64_t> lines);
+  bool send(const SharedPiece& piece, client::Mutation& mutation);
+  void send_parts();
+  void flush_once();
   Result<void> drain();
   void await_pieces();
   void next_span(Position begin);

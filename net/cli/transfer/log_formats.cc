@@ -1,7 +1,8 @@
 #include "net/cli/transfer/log_formats.h"
 
+#include <algorithm>
 #include <ctime>
-#include <unordered_map>
+#include <functional>
 #include <vector>
 
 #include "net/cli/text/times.h"
@@ -56,37 +57,34 @@ class DpkgLogSource final : public LineSource {
   using LineSource::LineSource;
 
   Result<std::optional<client::Mutation>> next() override {
-    const Position before = lines_.position();
     TRY(const std::optional<std::string_view> line, next_line());
     if (!line) return std::optional<client::Mutation>();
     TRY(const DpkgEvent event, parse_dpkg_line(*line, options_.utc));
-    if (event.time_us != second_us_) second_began_ = before;
     client::Mutation mutation(event.row);
     mutation.set(event.family, event.qualifier, event.value, spread(event));
     return std::optional<client::Mutation>(std::move(mutation));
   }
-  // Events are numbered within their second, so a second is read whole.
-  Position position() const override { return second_began_; }
+  // The lines before are read again, because the numbers of their events go on.
   Result<void> seek(Position to) override {
-    second_began_ = to;
-    return LineSource::seek(to);
+    while (lines_.bytes() < to.offset) {
+      const auto line = lines_.next();
+      if (!line && line.error().code == Errc::data_loss) return std::unexpected(line.error());
+      if (line && !*line) return fail(Errc::failed_precondition, "the file is shorter than it was");
+      if (!line) continue;
+      if (const auto event = parse_dpkg_line(**line, options_.utc)) numbers_.next(*event);
+    }
+    return {};
   }
 
  private:
   // The log has a resolution of seconds. Several events of one cell in one second keep their order
   // with timestamps a millisecond apart. The same log always yields the same timestamps.
   int64_t spread(const DpkgEvent& event) {
-    if (event.time_us != second_us_) {
-      second_us_ = event.time_us;
-      seen_.clear();
-    }
-    const int64_t nth = seen_[event.row + '\0' + event.family + '\0' + event.qualifier]++;
-    return event.time_us + std::min<int64_t>(nth, 999) * 1000;
+    const uint64_t nth = numbers_.next(event);
+    return event.time_us + static_cast<int64_t>(std::min<uint64_t>(nth, 999)) * 1000;
   }
 
-  int64_t second_us_ = -1;
-  Position second_began_;
-  std::unordered_map<std::string, int64_t> seen_;  // of that second
+  EventNumbers numbers_;
 };
 
 class PackageListSource final : public LineSource {
@@ -102,13 +100,32 @@ class PackageListSource final : public LineSource {
       return fail(Errc::invalid_argument, "not package, architecture, version between tabs");
     }
     client::Mutation mutation(line->substr(0, first));
-    mutation.set("install", line->substr(first + 1, second - first - 1), line->substr(second + 1),
-                 options_.at_us.value_or(options_.now_us / 1000 * 1000));
+    const std::string_view architecture = line->substr(first + 1, second - first - 1);
+    const std::string_view version = line->substr(second + 1);
+    if (options_.at_us) {
+      mutation.set("install", architecture, version, *options_.at_us);
+    } else {
+      mutation.set("install", architecture, version);
+    }
     return std::optional<client::Mutation>(std::move(mutation));
   }
 };
 
 }  // namespace
+
+uint64_t EventNumbers::next(const DpkgEvent& event) {
+  const std::string cell = std::to_string(event.time_us) + '\0' + event.row + '\0' + event.family +
+                           '\0' + event.qualifier;
+  const uint64_t name = std::hash<std::string_view>{}(cell);
+  const auto [at, is_new] = seen_.try_emplace(name, 0);
+  const uint64_t number = at->second++;
+  if (is_new) order_.push_back(name);
+  if (order_.size() > kMaxNumberedEvents) {
+    seen_.erase(order_.front());
+    order_.pop_front();
+  }
+  return number;
+}
 
 Result<DpkgEvent> parse_dpkg_line(std::string_view line, bool utc) {
   if (line.size() <= kTimeBytes || line[kTimeBytes] != ' ' || line[10] != ' ') {

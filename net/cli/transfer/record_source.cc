@@ -1,5 +1,7 @@
 #include "net/cli/transfer/record_source.h"
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "net/cli/session/json_rows.h"
@@ -37,7 +39,10 @@ bool LineReader::fill() {
   next_ = 0;
   while (piece_.size() < kPieceBytes) {
     const int c = ::getc_unlocked(file_);
-    if (c == EOF) break;
+    if (c == EOF) {
+      why_ = errno;  // EOF has it only after an error
+      break;
+    }
     piece_.push_back(static_cast<char>(c));
     if (c == '\n') break;
   }
@@ -46,7 +51,7 @@ bool LineReader::fill() {
 
 Result<std::optional<std::string_view>> LineReader::next() {
   line_.clear();
-  ended_ = false;
+  ended_ = carriage_return_ = false;
   bool any = false;
   bool too_long = false;
   std::string_view line;
@@ -68,17 +73,27 @@ Result<std::optional<std::string_view>> LineReader::next() {
     if (!too_long) line_ += part;
     line = line_;
   }
+  // A line that could only be read in part is lost too.
+  if (!ended_ && std::ferror(file_) != 0) {
+    return fail(Errc::data_loss, "the input cannot be read behind byte {}: {}", at_.offset,
+                std::strerror(why_));
+  }
   if (!any) return std::optional<std::string_view>();
   ++at_.line;
   if (too_long) {
     return fail(Errc::resource_exhausted, "the line is longer than {} bytes", kMaxLineBytes);
   }
-  if (line.ends_with('\r')) line.remove_suffix(1);
+  carriage_return_ = line.ends_with('\r');
+  if (carriage_return_) line.remove_suffix(1);
   return std::optional<std::string_view>(line);
 }
 
 Result<void> LineReader::seek(Position to) {
-  if (::fseeko(file_, static_cast<off_t>(to.offset), SEEK_SET) != 0) {
+  // Standard input may have begun in the middle of a file, so positions count from there.
+  const off_t here = ::ftello(file_);
+  const auto ahead = static_cast<off_t>(at_.offset + piece_.size() - next_);
+  const auto target = static_cast<off_t>(to.offset);
+  if (here < ahead || ::fseeko(file_, here - ahead + target, SEEK_SET) != 0) {
     return fail(Errc::invalid_argument, "the input cannot be read from its middle");
   }
   piece_.clear();

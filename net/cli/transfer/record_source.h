@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,14 +23,17 @@ struct Position {
 // Reads the lines of a file without their ends; counts lines and bytes. Does not own the file.
 class LineReader {
  public:
-  static constexpr size_t kMaxLineBytes = 64u << 20;
+  // More than export writes: a row of 256 MiB in JSON, where a byte is at most six.
+  static constexpr size_t kMaxLineBytes = size_t{2} << 30;
 
   explicit LineReader(std::FILE* file) : file_(file) {}
   // Empty at the end. RESOURCE_EXHAUSTED: the line was longer than kMaxLineBytes and is skipped.
+  // DATA_LOSS: the file cannot be read on.
   // The view is valid until the next call.
   Result<std::optional<std::string_view>> next();
-  bool ended() const { return ended_; }       // the last line had an end
-  uint64_t line() const { return at_.line; }  // number of the last line, from 1
+  bool ended() const { return ended_; }                      // the last line had an end
+  bool carriage_return() const { return carriage_return_; }  // and one before it, left out
+  uint64_t line() const { return at_.line; }                 // number of the last line, from 1
   uint64_t bytes() const { return at_.offset; }
   Position position() const { return at_; }
   // INVALID_ARGUMENT: the file is not seekable (a pipe).
@@ -44,6 +48,8 @@ class LineReader {
   size_t next_ = 0;
   std::string line_;  // a line that spans pieces
   bool ended_ = false;
+  bool carriage_return_ = false;
+  int why_ = 0;  // errno of a failed read
   Position at_;
 };
 
@@ -66,10 +72,15 @@ struct SourceOptions {
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
+  // The description with which the file begins; empty: its format has none. Call before the first
+  // next().
+  virtual Result<std::string> description() { return std::string(); }
   // Returns the mutation of the next row; empty at the end. An error rejects one record, and the
   // next call continues after it. FAILED_PRECONDITION, DATA_LOSS: the rest of the file is unusable.
   virtual Result<std::optional<client::Mutation>> next() = 0;
-  virtual uint64_t line() const = 0;   // start of the last record; in the binary form: row
+  virtual uint64_t line() const = 0;  // start of the last record; in the binary form: row
+  // Lines of the cells of the last record, if they have lines of their own; otherwise empty.
+  virtual std::span<const uint64_t> lines() const { return {}; }
   virtual uint64_t bytes() const = 0;  // read so far
   // Reading from here returns every record after the last one, possibly preceded by unchanged
   // earlier ones.

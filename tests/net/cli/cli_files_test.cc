@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -37,10 +38,64 @@ TEST_F(CliFiles, WhatReadPrintsAsJsonImportTakesBack) {
   EXPECT_EQ(good({"read", "copied", "--json"}), rows);
 }
 
+// A row in one part, and one that comes in several.
+TEST_F(CliFiles, ReadAsJsonTellsWhenACellExpiresByItself) {
+  const std::string large(1 << 20, 'x');
+  good({"createtable", "mortal", "families=f"});
+  good({"set", "mortal", "a", "f:q=v", "ttl=1h"});
+  good({"set", "mortal", "b", "f:1=" + large, "f:2=" + large, "f:3=" + large, "ttl=1h"});
+  EXPECT_NE(good({"lookup", "mortal", "a", "--json"}).find("\"expire_at\":"), std::string::npos);
+  const std::string rows = good({"read", "mortal", "--json"});
+  EXPECT_EQ(rows, good({"export", "mortal"}));
+  good({"import", "mortal_copy", "-", "--format=jsonl", "--create", "families=f"}, rows);
+  EXPECT_EQ(good({"export", "mortal_copy"}), rows);
+}
+
+TEST_F(CliFiles, ACellThatHasDiedKeepsNoLivingOneOut) {
+  good({"createtable", "ageless", "families=f"});
+  good({"set", "ageless", "r", "f:a=1", "f:b=2@1000", "f:c=3", "f:d=4"});
+  for (const std::string form : {"jsonl", "csv", "cellar"}) {
+    const std::string path = (dir() / ("ageing." + form)).string();
+    const std::string table = "ageing_" + form;
+    good({"export", "ageless", path});
+    good({"createtable", table, "families=f:maxage=2d"});
+    const Outcome outcome = cellar({"import", table, path});
+    EXPECT_EQ(outcome.code, kPartial);
+    EXPECT_NE(outcome.out.find(": 3 cells written"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("; 1 rejected"), std::string::npos) << outcome.out;
+    const std::string line = form == "csv" ? "line 3: OUT_OF_RANGE" : "line 1: OUT_OF_RANGE";
+    EXPECT_NE(outcome.err.find(line), std::string::npos) << outcome.err;
+    EXPECT_EQ(good({"export", table}), good({"export", "ageless", "columns=f:a,f:c,f:d"}));
+  }
+}
+
+TEST_F(CliFiles, EachRejectedCellCounts) {
+  std::string lines = "row,family,qualifier,timestamp,value\n";
+  for (int i = 0; i < 900; ++i) {
+    lines += fmt::format("r,{},q{},1000,v\n", i % 100 == 7 ? "absent" : "f", i);
+  }
+  good({"createtable", "counted_cells", "families=f"});
+  const std::string path = write_file("counted_cells.csv", lines);
+  const Outcome outcome = cellar({"import", "counted_cells", path});
+  EXPECT_NE(outcome.out.find(": 891 cells written"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("; 9 rejected"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("line 109: NOT_FOUND"), std::string::npos) << outcome.err;
+  EXPECT_EQ(cellar({"import", "counted_cells", path, "max-errors=8"}).code, kFailed);
+}
+
+TEST_F(CliFiles, ALaterLineCountsWhereAnEarlierOneIsWrittenInParts) {
+  good({"createtable", "later", "families=f"});
+  EXPECT_EQ(cellar({"import", "later", "-", "--format=csv"},
+                   "id,f:a,f:b,absent:c\nr,1,1,x\nr,2,,\nr,,2,\n")
+                .code,
+            kPartial);
+  EXPECT_EQ(good({"export", "later", "format=csv"}).find(",1,"), std::string::npos);
+}
+
 TEST_F(CliFiles, ImportNamesTheLinesThatItRejectsAndLoadsTheRest) {
   good({"createtable", "partial", "families=f"});
   const Outcome outcome =
-      cellar({"import", "partial", "-", "--format=csv", "name-errors=3"},
+      cellar({"import", "partial", "-", "--format=csv", "name-errors=4"},
              "id,f:a,g:b\nr1,1,\nr2,1,x\nr3\nr4,\"1\n2\",\n,1,\nr6,,y\nr7,1,\n");
   EXPECT_EQ(outcome.code, kPartial);
   EXPECT_NE(outcome.err.find("line 4: INVALID_ARGUMENT: 1 fields where the header has 3"),
@@ -49,7 +104,7 @@ TEST_F(CliFiles, ImportNamesTheLinesThatItRejectsAndLoadsTheRest) {
   EXPECT_NE(outcome.err.find("line 3: NOT_FOUND: "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("further lines are only counted"), std::string::npos);
   EXPECT_NE(outcome.out.find("; 4 rejected"), std::string::npos) << outcome.out;
-  EXPECT_EQ(good({"read", "partial", "keys-only=true"}), "r1\nr4\nr7\n");
+  EXPECT_EQ(good({"read", "partial", "keys-only=true"}), "r1\nr2\nr4\nr7\n");
 }
 
 TEST_F(CliFiles, ALargeImportIsWholeAndATableWithMicrosecondsIsMadeForIt) {
@@ -70,7 +125,8 @@ TEST_F(CliFiles, AnImportStopsAtTheBoundOfRejectedLines) {
   const Outcome outcome = cellar({"import", "bounded", "-", "format=csv", "max-errors=2"},
                                  "id,f:a\nr1,1\nr2\nr3\nr4\nr5,1\n");
   EXPECT_EQ(outcome.code, kFailed);
-  EXPECT_NE(outcome.err.find("more than 2 lines were rejected"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("more than 2 lines or cells were rejected"), std::string::npos)
+      << outcome.err;
   EXPECT_NE(outcome.err.find("stopped at line 5"), std::string::npos) << outcome.err;
 }
 
@@ -249,10 +305,10 @@ TEST_F(CliFiles, AnImportGoesOnFromItsCheckpointAndOnlyWithItsOwnFile) {
   ASSERT_TRUE(
       write_checkpoint(checkpoint, identity, {{lines.size() + bad.size(), 2001}, {}, 5000}));
   const Outcome hint = cellar({"import", "gone_on", path, "name-errors=0", "max-errors=0"});
-  EXPECT_NE(hint.err.find("--resume continues there"), std::string::npos) << hint.err;
+  EXPECT_NE(hint.err.find("--resume would have continued there"), std::string::npos) << hint.err;
   ASSERT_TRUE(
       write_checkpoint(checkpoint, identity, {{lines.size() + bad.size(), 2001}, {}, 5000}));
-  const std::string said = good({"import", "gone_on", path, "--resume"});
+  const std::string said = good({"import", "gone_on", path, "--resume", "at=now"});
   EXPECT_NE(said.find("2,000 records"), std::string::npos) << said;
   EXPECT_NE(good({"lookup", "gone_on", "row00001"}).find("00:00:00.005Z"), std::string::npos)
       << "the timestamp of the earlier run";
@@ -274,6 +330,106 @@ TEST_F(CliFiles, AnImportGoesOnFromItsCheckpointAndOnlyWithItsOwnFile) {
   const Outcome changed = cellar({"import", "gone_on", path, "--resume"});
   EXPECT_EQ(changed.code, kFailed);
   EXPECT_NE(changed.err.find("the file has changed"), std::string::npos) << changed.err;
+}
+
+TEST_F(CliFiles, TheTimeOfAnImportIsKeptBeforeItsFirstWrite) {
+  good({"createtable", "early", "families=f"});
+  const std::string path = write_file("early.csv", "id,f:a\nr,1\n");
+  const Outcome outcome = cellar({"import", "early", path, "checkpoint=/nonexistent/checkpoint"});
+  EXPECT_EQ(outcome.code, kDone);
+  EXPECT_NE(outcome.err.find("this import cannot be resumed"), std::string::npos) << outcome.err;
+}
+
+TEST_F(CliFiles, ALineCanBeAsLongAsExportWritesIt) {
+  const std::string escaped(6 << 20, '\x01');  // six bytes each in JSON
+  good({"createtable", "long_line", "families=f"});
+  good({"set", "long_line", "r", "f:1=" + escaped, "f:2=" + escaped});
+  const std::string path = (dir() / "long_line.jsonl").string();
+  good({"export", "long_line", path});
+  ASSERT_GT(std::filesystem::file_size(path), 64u << 20);
+  good({"import", "long_copy", path, "--create"});
+  EXPECT_TRUE(good({"export", "long_copy"}) == good({"export", "long_line"}));
+}
+
+// Leaves the part of an export that was interrupted after `bytes`.
+void interrupt(std::vector<std::string> words, const std::string& path, const std::string& bytes) {
+  std::filesystem::create_directories(path + ".part/busy");
+  words.insert(words.begin() + 2, path);
+  EXPECT_NE(cellar(words).code, kDone) << "the part is a directory";
+  std::filesystem::remove_all(path + ".part");
+  std::ofstream(path + ".part", std::ios::binary) << bytes;
+}
+
+TEST_F(CliFiles, AnExportGoesOnWithItsOwnArgumentsOnly) {
+  for (const char* table : {"part_a", "part_b"}) {
+    good({"createtable", table, "families=f"});
+    for (const char* row : {"r1", "r2"}) good({"set", table, row, "f:q=1@1000"});
+  }
+  const std::string some = R"(filter={"value_regex":"1"})";
+  for (const std::string form : {"jsonl", "csv", "cellar"}) {
+    const std::string path = (dir() / ("selected." + form)).string();
+    const std::string whole = good({"export", "part_a", some, "format=" + form});
+    interrupt({"export", "part_a", some}, path, whole.substr(0, whole.size() - 20));
+    for (const std::vector<std::string>& other :
+         {std::vector<std::string>{"export", "part_a", path, "--resume"},
+          {"export", "part_a", path, "--resume", "values=1"},
+          {"export", "part_a", path, "--resume", some, "values=1"},
+          {"export", "part_b", path, "--resume", some}}) {
+      refused(other, kFailed, "was begun with other arguments");
+    }
+    good({"export", "part_a", path, "--resume", some});
+    std::stringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    EXPECT_EQ(text.str(), whole) << form;
+    EXPECT_FALSE(std::filesystem::exists(path + ".part.selection"));
+  }
+}
+
+TEST_F(CliFiles, TheTimesOfAnExportCountFromItsFirstRun) {
+  good({"createtable", "ongoing", "families=f"});
+  good({"set", "ongoing", "r1", "f:q=1@1000"});
+  for (const std::string form : {"jsonl", "cellar"}) {
+    const std::string path = (dir() / ("ongoing." + form)).string();
+    const std::string whole = good({"export", "ongoing", "until=now", "format=" + form});
+    interrupt({"export", "ongoing", "until=now"}, path, whole);
+    if (form == "cellar") {  // without its end
+      std::ofstream(path + ".part", std::ios::binary) << whole.substr(0, whole.size() - 15);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    good({"set", "ongoing", "r2", "f:q=2"});
+    good({"export", "ongoing", path, "until=now", "--resume"});
+    std::stringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    EXPECT_EQ(text.str(), whole) << form;
+    good({"deleterow", "ongoing", "r2"});
+  }
+}
+
+TEST_F(CliFiles, WhatIsNoExportFileEndsAnImportAtOnce) {
+  good({"createtable", "no_export", "families=f"});
+  for (const std::string content : {"", "this is a text, and no export of a table"}) {
+    const std::string path = write_file("no_export.cellar", content);
+    const Outcome outcome = cellar({"import", "no_export", path, "max-errors=0"});
+    EXPECT_EQ(outcome.code, kFailed);
+    EXPECT_NE(outcome.err.find("not an export file"), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find("line 1:"), std::string::npos) << outcome.err;
+  }
+  good({"set", "no_export", "r", "f:q=v@1000"});
+  const std::string whole = good({"export", "no_export", "format=cellar"});
+  const Outcome two = cellar({"import", "no_export", "-", "format=cellar"}, whole + whole);
+  EXPECT_EQ(two.code, kDamaged);
+  EXPECT_NE(two.err.find("goes on behind its end mark"), std::string::npos) << two.err;
+}
+
+TEST_F(CliFiles, ATableIsMadeFromAPipeWithItsRule) {
+  good({"createtable", "ruled", "families=f:maxage=2d", "granularity=micros"});
+  good({"set", "ruled", "r", "f:q=v"});
+  const std::string whole = good({"export", "ruled", "format=cellar"});
+  good({"import", "piped", "-", "format=cellar", "--create"}, whole);
+  EXPECT_EQ(good({"export", "piped"}), good({"export", "ruled"}));
+  const std::string made = good({"ls", "piped"});
+  EXPECT_NE(made.find("maxage=2d"), std::string::npos) << made;
+  EXPECT_NE(made.find("micros"), std::string::npos) << made;
 }
 
 TEST_F(CliFiles, AnImportThatCannotBeginSaysWhy) {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "net/cli/parse/rule_text.h"
+#include "net/cli/parse/table_json.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/times.h"
 #include "net/cli/transfer/csv.h"
@@ -35,6 +37,16 @@ TEST(LineReader, ReturnsALineBeforeThePipeEnds) {
   EXPECT_EQ(**lines.next(), "bc");
   ::close(ends[1]);
   EXPECT_FALSE(lines.next()->has_value());
+  std::fclose(file);
+}
+
+TEST(LineReader, AReadThatFailsIsNoEnd) {
+  std::FILE* file = std::fopen("/dev/null", "w");  // cannot be read
+  LineReader lines(file);
+  const auto line = lines.next();
+  ASSERT_FALSE(line.has_value());
+  EXPECT_EQ(line.error().code, Errc::data_loss);
+  EXPECT_NE(line.error().message.find("behind byte 0"), std::string::npos) << line.error().message;
   std::fclose(file);
 }
 
@@ -114,6 +126,27 @@ TEST(Csv, ALooseQuoteRejectsItsRecordOnly) {
   EXPECT_FALSE(read_csv(lines).has_value());
 }
 
+TEST(Csv, ACarriageReturnInsideQuotesStays) {
+  TextFile text("r,\"x\r\ny\"\r\ns,1\r\n");
+  LineReader lines(text.file);
+  EXPECT_EQ(**read_csv(lines), (Fields{"r", "x\r\ny"}));
+  EXPECT_EQ(**read_csv(lines), (Fields{"s", "1"}));
+}
+
+// A pipe cannot go back.
+TEST(Csv, LinesLostToAnOpenQuoteInAPipeAreNamed) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "a,\"open\nb,1\nc,2\n", 18), 18);
+  ::close(ends[1]);
+  std::FILE* file = ::fdopen(ends[0], "r");
+  LineReader lines(file);
+  const auto record = read_csv(lines);
+  ASSERT_FALSE(record.has_value());
+  EXPECT_EQ(record.error().message, "a quote is not closed; lines 2 to 3 are lost with it");
+  std::fclose(file);
+}
+
 std::vector<std::string> described(RecordSource& source) {
   std::vector<std::string> out;
   while (true) {
@@ -143,6 +176,14 @@ TEST(Csv, TheHeaderNamesTheColumns) {
       (std::vector<std::string>{
           "r1 f:a=1 f:b=2@5000", "r2 f:b=3@5000", "line 5: every field but the row key is empty",
           "line 6: 2 fields where the header has 3", "line 7: 4 fields where the header has 3"}));
+}
+
+TEST(Csv, LinesAfterAnOpenQuoteAreReadAgain) {
+  TextFile text("id,f:a\nr1,\"open\nr2,2\nr3,\"a\nb\"\nr4,\"open\nr5,5\n");
+  const auto source = open_source(Format::csv, text.file, {});
+  EXPECT_EQ(described(*source),
+            (std::vector<std::string>{"line 2: field 2: a quote where none may stand", "r2 f:a=2",
+                                      "r3 f:a=a\nb", "line 6: a quote is not closed", "r5 f:a=5"}));
 }
 
 TEST(Csv, AnyNumberOfEmptyLinesIsPassedOver) {
@@ -236,16 +277,79 @@ TEST(DpkgLog, EventsOfOneCellInOneSecondAreSpread) {
           "a status:unpacked=3@1750775786000000"}));
 }
 
+TEST(DpkgLog, ASecondThatComesBackIsNumberedOn) {
+  TextFile text(
+      "2025-06-24 14:36:25 status unpacked a:all 1\n"
+      "2025-06-24 14:36:26 status unpacked a:all 2\n"
+      "2025-06-24 14:36:25 status unpacked a:all 3\n");
+  SourceOptions options;
+  options.utc = true;
+  const auto source = open_source(Format::dpkg_log, text.file, options);
+  const std::vector<std::string> events = {"a status:unpacked=1@1750775785000000",
+                                           "a status:unpacked=2@1750775786000000",
+                                           "a status:unpacked=3@1750775785001000"};
+  ASSERT_TRUE(source->next());
+  ASSERT_TRUE(source->next());
+  const Position middle = source->position();
+  EXPECT_EQ(described(*source), std::vector<std::string>{events[2]});
+  // Resumed behind the second event.
+  ASSERT_TRUE(go_to_start(text.file));
+  const auto resumed = open_source(Format::dpkg_log, text.file, options);
+  ASSERT_TRUE(resumed->seek(middle));
+  EXPECT_EQ(described(*resumed), std::vector<std::string>{events[2]});
+}
+
+TEST(DpkgLog, TheOldestNumbersAreForgotten) {
+  EventNumbers numbers;
+  DpkgEvent event{"a", "f", "q", "v", 0};
+  EXPECT_EQ(numbers.next(event), 0u);
+  EXPECT_EQ(numbers.next(event), 1u);
+  for (size_t i = 1; i <= EventNumbers::kMaxNumberedEvents; ++i) {
+    event.time_us = static_cast<int64_t>(i) * 1'000'000;
+    numbers.next(event);
+  }
+  event.time_us = 0;
+  EXPECT_EQ(numbers.next(event), 0u);
+}
+
+TEST(PackageList, TheNodeStampsItWhereNoTimeIsChosen) {
+  TextFile text("libc6\tamd64\t2.36-9\n");
+  const auto source = open_source(Format::package_list, text.file, {});
+  EXPECT_EQ(described(*source), std::vector<std::string>{"libc6 install:amd64=2.36-9"});
+}
+
 TEST(PackageList, EveryPackageIsAnInstallation) {
   TextFile text("libc6\tamd64\t2.36-9\nadduser\tall\t3.134\nbad line\n\tall\t1\n");
   SourceOptions options;
-  options.now_us = 5'000'999;
+  options.at_us = 5'000'000;
   const auto source = open_source(Format::package_list, text.file, options);
   EXPECT_EQ(described(*source),
             (std::vector<std::string>{"libc6 install:amd64=2.36-9@5000000",
                                       "adduser install:all=3.134@5000000",
                                       "line 3: not package, architecture, version between tabs",
                                       "line 4: not package, architecture, version between tabs"}));
+}
+
+TEST(Schema, ARuleOfSixteenGroupsGoesThroughJson) {
+  using client::RetentionRule;
+  const auto nested = [](int groups) {
+    RetentionRule rule = RetentionRule::max_versions(1);
+    for (int i = 0; i < groups; ++i) {
+      std::vector<RetentionRule> parts = {std::move(rule), RetentionRule::max_age_us(1'000'000)};
+      rule = i % 2 == 0 ? RetentionRule::any_of(std::move(parts))
+                        : RetentionRule::all_of(std::move(parts));
+    }
+    client::TableDescription table;
+    table.families.emplace_back().name = "f";
+    table.families[0].rule = std::move(rule);
+    return "{" + schema_members(table) + "}";
+  };
+  const auto parsed = parse_schema(nested(16));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_NE(rule_text(parsed->families.at(0).rule).find("maxversions=1"), std::string::npos);
+  const auto deeper = parse_schema(nested(17));
+  ASSERT_FALSE(deeper);
+  EXPECT_NE(deeper.error().message.find("in 16 groups at most"), std::string::npos);
 }
 
 TEST(Formats, AreGuessedFromTheName) {

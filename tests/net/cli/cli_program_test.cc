@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "net/cli/program/complete.h"
+#include "net/cli/program/invocation.h"
 #include "net/cli/text/words.h"
 #include "tests/net/cli/cli_bed.h"
 
@@ -79,6 +80,7 @@ TEST(Program, UsageErrorsAreNamedAndExitWithTwo) {
   usage({"read", "t", "cuont=1"}, "did you mean count=?");
   usage({"read", "t", "--cuont", "1"}, "--cuont");
   usage({"read", "t", "count=x"}, "count=x is not a whole number");
+  usage({"read", "t", "count=0"}, "count=0 is not at least 1");
   usage({"read", "t", "since=never"}, "'never' is not a time");
   usage({"read", "t", "prefix=a", "start=b"}, "either prefix= or start= and end=");
   usage({"read", "t", "versions=0"}, "versions=0");
@@ -90,6 +92,51 @@ TEST(Program, UsageErrorsAreNamedAndExitWithTwo) {
   usage({"--bytes", "octal", "ls"}, "none of utf8, hex, base64");
   usage({"--timeout", "soon", "ls"}, "'soon' is not a duration");
   usage({"--addr", "nowhere", "ls"}, "nowhere");
+}
+
+// CLI11 takes such a word for a list.
+TEST(Program, AWordInBracketsStaysOneWord) {
+  using Words = std::vector<std::string>;
+  const auto positional = [](const Words& words) {
+    const auto parsed = parse_invocation(words);
+    return parsed ? parsed->arguments.positional() : Words{parsed.error().message};
+  };
+  EXPECT_EQ(positional({"deleterow", "t", "[abc]"}), (Words{"t", "[abc]"}));
+  EXPECT_EQ(positional({"deleterow", "t", "[1,2]"}), (Words{"t", "[1,2]"}));
+  EXPECT_EQ(positional({"set", "[t]", "[]", "f:q=[v]"}), (Words{"[t]", "[]", "f:q=[v]"}));
+  EXPECT_EQ(positional({"compact", "{}"}), (Words{"{}"}));
+  const auto options = parse_invocation(
+      {"--addr", "[::1]", "read", "t", "--prefix", "[a,b]", "--regex=[c]", "end=[d]"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->globals.address, "[::1]");
+  EXPECT_EQ(options->arguments.get("prefix"), "[a,b]");
+  EXPECT_EQ(options->arguments.get("regex"), "[c]");
+  EXPECT_EQ(options->arguments.get("end"), "[d]");
+  refused({"[x]"}, kUsage, "there is no command '[x]'");
+  refused({"gc", "[x]"}, kUsage, "not '[x]'");
+}
+
+TEST(Program, AFlagCanBeGivenAsFalse) {
+  const auto yes = [](const std::string& word) {
+    const auto parsed = parse_invocation({"deletetable", "t", word});
+    return parsed ? parsed->arguments.flag("yes") : std::unexpected(parsed.error());
+  };
+  for (const char* word : {"--yes=false", "--yes=0", "yes=false"}) EXPECT_FALSE(*yes(word)) << word;
+  for (const char* word : {"--yes", "--yes=true", "yes="}) EXPECT_TRUE(*yes(word)) << word;
+}
+
+TEST(Program, AComplaintIsHarmlessToTheTerminalAndBounded) {
+  const Outcome sequences = cellar({"re\x1b]0;x\x07\n\xff"});
+  EXPECT_EQ(sequences.code, kUsage);
+  EXPECT_NE(sequences.err.find("there is no command 're\\x1b]0;x\\x07\n\\xff'"), std::string::npos)
+      << sequences.err;
+  for (const char* form : {"--json", "--escaped"}) {
+    const Outcome large = cellar({"set", "t", "r", std::string(1u << 20, 'x'), form});
+    EXPECT_EQ(large.code, kUsage);
+    EXPECT_LT(large.err.size(), 10'000u);
+    EXPECT_NE(large.err.find("xxx ... xxx"), std::string::npos);
+    EXPECT_NE(large.err.find("is not a cell"), std::string::npos);
+  }
 }
 
 TEST(Program, WhereNobodyListensItExitsWithFive) {

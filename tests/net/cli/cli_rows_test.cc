@@ -111,6 +111,36 @@ TEST_F(CliRows, BytesThatAreNoTextAreShownAndTakenInEveryForm) {
             "{\"row\":\"k\\u0000\",\"cells\":[{\"family\":\"f\",\"qualifier_base64\":\"cf8=\","
             "\"timestamp\":1000,\"value_base64\":\"/g==\"}]}\n");
   EXPECT_NE(good({"--escaped", "lookup", "bytes", "k\\x00"}), "");
+  for (const char* command : {"lookup", "read"}) {
+    std::vector<std::string> words = {"--escaped", command, "bytes", "columns=f:q\\xff"};
+    if (command == std::string("lookup")) words.insert(words.begin() + 3, "k\\x00");
+    EXPECT_EQ(good(words), "k\\x00\n  f:q\\xff  1970-01-01T00:00:00.001Z  \\xfe\n") << command;
+  }
+}
+
+TEST_F(CliRows, ARowNamedInBracketsIsThatRow) {
+  good({"createtable", "brackets", "families=f"});
+  good({"set", "brackets", "abc", "f:q=1@1000"});
+  good({"set", "brackets", "[abc]", "f:q=2@1000"});
+  EXPECT_EQ(good({"read", "brackets", "keys-only=true"}), "[abc]\nabc\n");
+  good({"deleterow", "brackets", "[abc]"});
+  EXPECT_EQ(good({"read", "brackets", "keys-only=true"}), "abc\n");
+}
+
+TEST_F(CliRows, AFlagGivenAsFalseConfirmsNothing) {
+  good({"createtable", "kept", "families=f"});
+  refused({"deletetable", "kept", "--yes=false"}, kUsage, "add --yes");
+  EXPECT_EQ(good({"count", "kept"}), "0\n");
+}
+
+TEST_F(CliRows, ARejectedLineCannotSteerTheTerminal) {
+  good({"createtable", "steered", "families=f"});
+  const Outcome rejected = cellar({"import", "steered", "-", "format=jsonl"},
+                                  "{\"row\":\"r\",\"cells\":[],\"\\u001b]0;x\\u0007\":1}\n");
+  EXPECT_EQ(rejected.code, kPartial);
+  EXPECT_NE(rejected.err.find("\"\\x1b]0;x\\x07\" is no member"), std::string::npos)
+      << rejected.err;
+  EXPECT_EQ(rejected.err.find('\x1b'), std::string::npos);
 }
 
 TEST_F(CliRows, RefusalsOfTheNodeArePassedOnWithTheirCode) {

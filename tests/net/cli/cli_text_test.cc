@@ -143,12 +143,14 @@ TEST(Columns, WhatResemblesATimeAndIsNoneIsRefused) {
 }
 
 TEST(Columns, AChoiceNamesFamiliesAndColumns) {
-  const auto choice = ColumnChoice::parse("a,b:x");
+  const auto choice = ColumnChoice::parse("a,b:x", false);
   ASSERT_TRUE(choice);
   EXPECT_TRUE(choice->has("a", "anything"));
   EXPECT_TRUE(choice->has("b", "x"));
   EXPECT_FALSE(choice->has("b", "y"));
-  EXPECT_TRUE(ColumnChoice::parse("")->has("c", "z"));
+  EXPECT_TRUE(ColumnChoice::parse("", false)->has("c", "z"));
+  EXPECT_TRUE(ColumnChoice::parse("f:a\\x2c", true)->has("f", "a,"));
+  EXPECT_TRUE(ColumnChoice::parse("f:a\\x2c", false)->has("f", "a\\x2c"));
 }
 
 // ---- arguments ----
@@ -211,6 +213,11 @@ TEST(Text, EscapesWhatATerminalMustNotSeeAndReadsItBack) {
   const std::string bytes("a\n\t\\\0\x1b\xff grün \xc3", 15);
   EXPECT_EQ(escaped(bytes), "a\\n\\t\\\\\\x00\\x1b\\xff grün \\xc3");
   EXPECT_EQ(*unescaped(escaped(bytes)), bytes);
+  const std::string c1 =
+      "\xc2\x80 \xc2\x9b"
+      "2J \xc2\xa0";  // U+00A0 is a space
+  EXPECT_EQ(escaped(c1), "\\xc2\\x80 \\xc2\\x9b2J \xc2\xa0");
+  EXPECT_EQ(*unescaped(escaped(c1)), c1);
   EXPECT_FALSE(unescaped("\\q").has_value());
   EXPECT_FALSE(unescaped("\\x1").has_value());
 }
@@ -231,6 +238,9 @@ TEST(Text, Base64GoesBothWays) {
     EXPECT_EQ(*from_base64(to_base64(text)), text);
   }
   EXPECT_FALSE(from_base64("a*b=").has_value());
+  for (const char* text : {"Q", "Q===", "QUJDR", "QUJDR==="})
+    EXPECT_FALSE(from_base64(text)) << text;
+  EXPECT_EQ(*from_base64("QUJDRA"), "ABCD");
 }
 
 TEST(Text, NumbersForPeople) {
