@@ -150,6 +150,54 @@ TEST_F(Library, ReadsWhatFiltersAndRangesSelect) {
   EXPECT_EQ(keys_of(some), (std::vector<std::string>{"r00007", "r00100", "r00101"}));
 }
 
+// The node breaks its chunks inside rows.
+TEST_F(Library, AScanReturnsEveryRowOnceAndWhole) {
+  constexpr int kRows = 3'000;
+  std::vector<Mutation> all;
+  for (int i = 0; i < kRows; ++i) {
+    all.emplace_back(fmt::format("r{:05}", i))
+        .set("f", "p", std::string(100, 'x'))
+        .set("f", "q", std::string(100, 'y'));
+  }
+  const auto written = client_->mutate_rows("t", all);
+  ASSERT_TRUE(written) << written.error().message;
+  // Larger than a chunk by itself.
+  Mutation large("s");
+  for (int i = 0; i < 6; ++i) large.set("f", std::to_string(i), std::string(100'000, 'z'));
+  ASSERT_TRUE(client_->mutate_row("t", large));
+  v0::Scanner scanner = client_->read_rows("t", {});
+  int count = 0;
+  while (true) {
+    const auto rows = scanner.next();
+    ASSERT_TRUE(rows) << rows.error().message;
+    if (rows->empty()) break;
+    for (const Row& row : *rows) {
+      EXPECT_EQ(row.key, count < kRows ? fmt::format("r{:05}", count) : "s");
+      EXPECT_EQ(row.cells.size(), count < kRows ? 2u : 6u) << row.key;
+      ++count;
+    }
+  }
+  EXPECT_EQ(count, kRows + 1);
+}
+
+TEST_F(Library, AnExpiryBelongsToTheCellThatWasSetLast) {
+  Mutation m("row");
+  m.set("f", "kept", "1").set("f", "q", "2").delete_column("f", "other").with_ttl(3'600'000'000);
+  const auto commit = client_->mutate_row("t", m);
+  ASSERT_TRUE(commit) << commit.error().message;
+  v0::ReadRows read;
+  read.with_expiry = true;
+  v0::Scanner scanner = client_->read_rows("t", read);
+  const auto rows = scanner.next();
+  ASSERT_TRUE(rows && rows->size() == 1u && rows->front().cells.size() == 2u);
+  EXPECT_FALSE(rows->front().find("f", "kept")->expire_at_us);
+  EXPECT_EQ(rows->front().find("f", "q")->expire_at_us,
+            static_cast<int64_t>(commit->stamp_ns / 1000) + 3'600'000'000);
+  Mutation nothing_set("row");
+  nothing_set.delete_row().with_expire_at(1);
+  EXPECT_TRUE(client_->mutate_row("t", nothing_set));
+}
+
 TEST_F(Library, ExpiriesConditionsAndDeletes) {
   Mutation m("row");
   m.set("f", "q", "v").with_ttl(3'600'000'000);
@@ -190,6 +238,45 @@ TEST_F(Library, TokensMakeRepetitionsHarmless) {
   EXPECT_FALSE(first->commit.repeated);
   EXPECT_TRUE(again->commit.repeated);
   EXPECT_EQ(v0::number_of(again->row.cells.front().value), 1);
+}
+
+TEST_F(Library, ATokenIsKnownToTheClientsOfOneClientId) {
+  const auto incremented_by = [&](const std::string& client_id, std::int64_t issued_us) {
+    v0::Options with = options();
+    with.client_id = client_id;
+    Client client(with);
+    v0::ReadModifyWrite modify("row");
+    modify.increment("f", "n");
+    modify.token = "once";
+    modify.token_issued_us = issued_us;
+    return client.read_modify_write("t", modify);
+  };
+  const auto first = incremented_by("billing", 0);
+  const auto again = incremented_by("billing", 0);
+  ASSERT_TRUE(first && again) << again.error().message;
+  EXPECT_TRUE(again->commit.repeated);
+  EXPECT_EQ(v0::number_of(again->row.cells.front().value), 1);
+  const auto other = incremented_by("shipping", 0);
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_EQ(v0::number_of(other->row.cells.front().value), 2);
+}
+
+TEST_F(Library, ATokenIssuedBeforeTheWindowIsRefused) {
+  const auto now_us = client_->ping();
+  ASSERT_TRUE(now_us);
+  const std::int64_t old_us = *now_us - 3'600'000'000;
+  const auto refused = [](const auto& result) {
+    return !result && result.error().code == Code::failed_precondition &&
+           result.error().applied == v0::Applied::maybe_applied;
+  };
+  Mutation m("row");
+  m.set("f", "q", "v").with_token("old", old_us);
+  EXPECT_TRUE(refused(client_->mutate_row("t", m)));
+  v0::ReadModifyWrite modify("row");
+  modify.increment("f", "n");
+  modify.token = "old";
+  modify.token_issued_us = old_us;
+  EXPECT_TRUE(refused(client_->read_modify_write("t", modify)));
 }
 
 TEST_F(Library, ErrorsAreValues) {

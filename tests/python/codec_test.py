@@ -12,6 +12,7 @@ import tempfile
 import unittest
 import zipfile
 
+import support
 from support import SOURCE, WHEEL, cellar
 from cellar import (
     Applied,
@@ -72,6 +73,15 @@ class Bytes(unittest.TestCase):
         noted = _decode.row_of([self.dump["annotated"]]).cells[0]
         self.assertEqual(noted.expire_at_us, 9000)
         self.assertEqual(noted.explanation, cellar.Explanation(9001, cellar.DeathCause.EXPIRY, False, None))
+
+    def test_the_last_chunk_tells_what_is_known_of_a_row(self):
+        first = support.chunk_body(b"row", [b"1"], flags=0)
+        last = support.chunk_body(b"row", [b"2"], flags=_decode.CONTINUED | _decode.COMPLETE, runs=7, runs_opened=2)
+        row = _decode.row_of([first, last])
+        self.assertEqual([cell.value for cell in row], [b"1", b"2"])
+        self.assertEqual((row.runs, row.runs_opened), (7, 2))
+        plain = _decode.row_of([support.chunk_body(b"row", [b"1"])])
+        self.assertEqual((plain.runs, plain.runs_opened, plain.commit_stamp_ns), (0, 0, 0))
 
     def test_flatbuffers_bodies_mean_the_same(self):
         """Another builder may lay out a body differently, so its content is compared."""

@@ -11,18 +11,14 @@ import time
 import unittest
 
 import support
-from support import BOTH, FakeNode, Node, Proxy, all_of, cellar, frame, refusal, reply
+from support import WRITE, Bed, FakeNode, Node, Proxy, all_of, cellar, frame, refusal, reply
 from cellar import Applied, Code, Mutation, RetryOptions, Token, append, increment
 from cellar import _steps
 from cellar._frames import Kind
 from cellar._schema.Op import Op
 
-BOUND_S = 20  # of one test body: whatever a node does, no call hangs
-QUICK = {"retry": RetryOptions(max_attempts=4, backoff_min_s=0.001, backoff_max_s=0.005), "timeout": 3.0}
-WRITE = Mutation("r").set("a", "q", "v")
 
-
-class Faults(unittest.IsolatedAsyncioTestCase):
+class Faults(Bed):
     @classmethod
     def setUpClass(cls):
         cls.node = Node()
@@ -36,33 +32,6 @@ class Faults(unittest.IsolatedAsyncioTestCase):
     @classmethod
     def tearDownClass(cls):
         cls.node.stop()
-
-    async def asyncSetUp(self):
-        self.listeners = []
-
-    async def asyncTearDown(self):
-        for listener in self.listeners:
-            listener.stop()
-            self.assertIsNone(listener.failure)
-
-    def listen(self, listener):
-        self.listeners.append(listener)
-        return listener
-
-    async def with_both(self, body, address, **options):
-        """Runs body(client) with each client, in bounded time."""
-        for make in BOTH:
-            with self.subTest(make.__name__):
-                async with asyncio.timeout(BOUND_S):
-                    async with make(address() if callable(address) else address, **{**QUICK, **options}) as client:
-                        began = time.monotonic()
-                        await body(client)
-                        self.assertLess(time.monotonic() - began, BOUND_S)  # a blocking call cannot be interrupted
-
-    async def failure_of(self, kind, call):
-        with self.assertRaises(kind) as failed:
-            await call
-        return failed.exception
 
     # ---- connections that are cut ----
 

@@ -169,6 +169,14 @@ class Operations:
         dead = (await self.client.explain(self.table, "r")).find("a", "short")
         self.assertTrue(dead is None or dead.explanation.dead)
 
+    async def test_an_explained_row_tells_the_runs_of_its_tablet(self):
+        await self.create(["a"])
+        await self.client.mutate_row(self.table, Mutation("r").set("a", "q", "v"))
+        await self.client.flush_table(self.table)
+        row = await self.client.explain(self.table, "r")
+        self.assertEqual((row.runs, row.runs_opened), (1, 1))
+        self.assertEqual((await self.client.read_row(self.table, "r")).runs, 0)  # not asked
+
     async def test_large_rows_come_in_pieces(self):
         await self.create(["a"])
         value = "v" * 60_000
@@ -305,7 +313,10 @@ class Operations:
             self.table, "n", [increment("a", "n", 5), increment("a", "n", -2), append("a", "s", "x")]
         )
         self.assertEqual((row.find("a", "n").int64, row.find("a", "s").text), (3, "x"))
+        before = row.commit_stamp_ns
         row = await self.client.read_modify_write(self.table, "n", [increment("a", "n"), append("a", "s", b"y")])
+        self.assertGreater(row.commit_stamp_ns, before)
+        self.assertGreater(before, 0)
         self.assertEqual((row.find("a", "n").value, row.find("a", "s").text), (int64(4), "xy"))
         with self.assertRaises(cellar.CellarError) as refused:
             await self.client.read_modify_write(self.table, "n", [increment("a", "s")])

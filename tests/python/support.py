@@ -1,7 +1,9 @@
-"""Support of the tests of the Python client: the package from the wheel, a node, a proxy that cuts, a node that lies.
+"""Support of the tests of the Python client: the package from the wheel, a node, a proxy that cuts, a node that lies,
+a test with listeners.
 
 A test is started as  TEST.py WHEEL SOURCE_DIR BIN_DIR
 """
+import asyncio
 import pathlib
 import socket
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest
 
 WHEEL, SOURCE, BIN = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
 del sys.argv[1:4]
@@ -17,7 +20,7 @@ sys.path.insert(0, str(WHEEL))
 
 import cellar  # noqa: E402
 from cellar import _bodies, _decode, _encode, _frames  # noqa: E402
-from cellar._schema import HelloReply, Limits, MutateRowsReply, Status  # noqa: E402
+from cellar._schema import HelloReply, Limits, MutateRowsReply, PingReply, ReadChunk, Status  # noqa: E402
 
 START_S = 60
 SOON = 0.05
@@ -180,7 +183,8 @@ class Proxy(Listener):
 
 class FakeNode(Listener):
     """Speaks frames, and answers with what a test wants: `answer(op, request_id, body, connection)` gives bytes to
-    send, or None to close the connection. Hello is answered by itself, unless `hello` says otherwise."""
+    send, or None to close the connection. Hello is answered by itself, unless `hello(request_id)` says otherwise in the
+    same way."""
 
     def __init__(self, answer, hello=None):
         self.answer = answer
@@ -197,13 +201,17 @@ class FakeNode(Listener):
             if kind != _frames.Kind.REQUEST:
                 continue
             if op == 1:
-                peer.sendall(self.hello(request_id))
-                continue
-            self.requests.append((number, op))
-            data = self.answer(op, request_id, body, number)
+                data = self.hello(request_id)
+            else:
+                self.requests.append((number, op))
+                data = self.answer(op, request_id, body, number)
             if data is None:
                 return
             peer.sendall(data)
+
+    def send(self, data):
+        """Sends over the connection that was opened last."""
+        self._open[-1].sendall(data)
 
 
 def frame(kind, op, request_id, body=b"", flags=0):
@@ -216,24 +224,51 @@ def reply(op, request_id, body=b""):
     return frame(_frames.Kind.REPLY, op, request_id, body)
 
 
-def hello_body(features=FEATURES, frame_bytes=1 << 25, version=2):
+def hello_body(features=FEATURES, frame_bytes=1 << 25, version=2, in_flight=64, ahead_us=0):
     b = _bodies.new_builder()
     names = _bodies.table_vector(b, [int(b.CreateString(name)) for name in features])
     Limits.Start(b)
     Limits.AddFrameBytes(b, frame_bytes)
-    Limits.AddInFlight(b, 64)
+    Limits.AddInFlight(b, in_flight)
     limits = Limits.End(b)
     HelloReply.Start(b)
     HelloReply.AddVersion(b, version)
     HelloReply.AddLimits(b, limits)
     HelloReply.AddFeatures(b, names)
-    HelloReply.AddNowUs(b, int(time.time() * 1e6))
+    HelloReply.AddNowUs(b, int(time.time() * 1e6) + ahead_us)
     HelloReply.AddInstance(b, 7)
     return _bodies.finish(b, HelloReply.End(b), b"RHEL")
 
 
 def hello_reply(request_id, **options):
     return reply(1, request_id, hello_body(**options))
+
+
+def pong(request_id, ahead_us=0):
+    b = _bodies.new_builder()
+    PingReply.Start(b)
+    PingReply.AddNowUs(b, int(time.time() * 1e6) + ahead_us)
+    return reply(2, request_id, _bodies.finish(b, PingReply.End(b), b"RPNG"))
+
+
+def chunk_body(key, values, flags=_decode.COMPLETE, runs=0, runs_opened=0):
+    """A chunk with one row or a part of it; its cells have these values."""
+    b, arena = _bodies.new_builder(), _bodies.Arena()
+    row = _decode.ROW.pack(*arena.add(key), len(values), flags, 0)
+    cells = []
+    for value in values:
+        (family, _), (at, size) = arena.add(b"a"), arena.add(value)
+        cells.append(_decode.CELL.pack(1000, family, family, at, size, 1, 1, 0, 0, 0))
+    rows = _bodies.struct_vector(b, _decode.ROW.size, row)
+    cells = _bodies.struct_vector(b, _decode.CELL.size, b"".join(cells))
+    bytes_of_all = _bodies.byte_vector(b, arena.bytes)
+    ReadChunk.Start(b)
+    ReadChunk.AddRows(b, rows)
+    ReadChunk.AddCells(b, cells)
+    ReadChunk.AddArena(b, bytes_of_all)
+    ReadChunk.AddRuns(b, runs)
+    ReadChunk.AddRunsOpened(b, runs_opened)
+    return _bodies.finish(b, ReadChunk.End(b), b"RCHK")
 
 
 def refusal(op, request_id, code, applied=0, retry_after_ms=None, owner=None, message="no", kind=_frames.Kind.REPLY):
@@ -305,6 +340,42 @@ class Blocking:
 
 
 BOTH = (Blocking, cellar.AsyncClient)
+
+
+BOUND_S = 20  # of one test body: whatever a node does, no call hangs
+QUICK = {"retry": cellar.RetryOptions(max_attempts=4, backoff_min_s=0.001, backoff_max_s=0.005), "timeout": 3.0}
+WRITE = cellar.Mutation("r").set("a", "q", "v")
+
+
+class Bed(unittest.IsolatedAsyncioTestCase):
+    """Tests with listeners, of one client or of both."""
+
+    async def asyncSetUp(self):
+        self.listeners = []
+
+    async def asyncTearDown(self):
+        for listener in self.listeners:
+            listener.stop()
+            self.assertIsNone(listener.failure)
+
+    def listen(self, listener):
+        self.listeners.append(listener)
+        return listener
+
+    async def with_both(self, body, address, **options):
+        """Runs body(client) with each client, in bounded time."""
+        for make in BOTH:
+            with self.subTest(make.__name__):
+                async with asyncio.timeout(BOUND_S):
+                    async with make(address() if callable(address) else address, **{**QUICK, **options}) as client:
+                        began = time.monotonic()
+                        await body(client)
+                        self.assertLess(time.monotonic() - began, BOUND_S)  # a blocking call cannot be interrupted
+
+    async def failure_of(self, kind, call):
+        with self.assertRaises(kind) as failed:
+            await call
+        return failed.exception
 
 
 async def all_of(rows):

@@ -25,7 +25,7 @@ constexpr uint32_t kHelloId = UINT32_MAX;  // no slot has these numbers
 constexpr uint32_t kPingId = UINT32_MAX - 1;
 // The estimate of the server's clock, which stamps tokens, is renewed after this time while the
 // connection is in use, because the clocks drift.
-constexpr int64_t kClockAgeUs = 300'000'000;
+constexpr int64_t kClockAgeUs = 30'000'000;
 constexpr size_t kKeptOutBytes = 1u << 20;
 
 // The likeliest wrong port: a node's console and metrics.

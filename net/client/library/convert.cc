@@ -14,9 +14,10 @@ static_assert(static_cast<int>(v0::Rule::Kind::all) ==
 static_assert(static_cast<int>(v0::TimestampMeaning::sequence) ==
               static_cast<int>(client::TimestampMeaning::sequence));
 
-std::optional<client::Token> token_of(const std::optional<std::string>& token) {
+std::optional<client::Token> token_of(const std::optional<std::string>& token,
+                                      std::int64_t issued_us) {
   if (!token) return std::nullopt;
-  return client::Token{*token};
+  return client::Token{*token, issued_us};
 }
 
 client::RetentionRule rule_of(const v0::Rule& rule) {
@@ -105,6 +106,7 @@ client::ClientOptions to_internal(const v0::Options& options) {
   made.address = options.address;
   made.connections = options.connections;
   made.client_name = options.client_name;
+  made.client_id = options.client_id;
   if (!options.routing_hint.empty()) made.routing_hint = client::hint_of(options.routing_hint);
   made.tls.enabled = options.tls;
   made.tls.ca = options.ca;
@@ -133,7 +135,8 @@ client::CallOptions to_internal(const v0::CallOptions& options) {
 client::Mutation to_internal(const v0::Mutation& mutation) {
   client::Mutation made(mutation.row());
   for (const auto& operation : mutation.operations()) add(made, operation);
-  if (const auto token = token_of(mutation.token())) made.with_token(*token);
+  if (const auto token = token_of(mutation.token(), mutation.token_issued_us()))
+    made.with_token(*token);
   return made;
 }
 
@@ -173,7 +176,7 @@ client::CheckAndMutate to_internal(const v0::CheckAndMutate& check) {
   if (check.predicate) made.filter = to_internal(*check.predicate);
   made.then_mutation = to_internal(check.then_mutation);
   made.else_mutation = to_internal(check.else_mutation);
-  made.token = token_of(check.token);
+  made.token = token_of(check.token, check.token_issued_us);
   return made;
 }
 
@@ -183,12 +186,12 @@ client::ReadModifyWrite to_internal(const v0::ReadModifyWrite& modify) {
   for (const auto& rule : modify.rules) {
     made.rules.push_back({rule.family, rule.qualifier, rule.append, rule.increment_by});
   }
-  made.token = token_of(modify.token);
+  made.token = token_of(modify.token, modify.token_issued_us);
   return made;
 }
 
 client::DropRows to_internal(const v0::DropRows& drop) {
-  return {drop.prefix, drop.start, drop.end, token_of(drop.token)};
+  return {drop.prefix, drop.start, drop.end, token_of(drop.token, drop.token_issued_us)};
 }
 
 std::optional<client::RetentionRule> to_internal(const std::optional<v0::Rule>& rule) {

@@ -11,20 +11,6 @@ namespace {
 
 constexpr int kFarewellTurns = 16;  // enough for closed connections to end
 
-// Whole rows only: a stream without provisional rows returns no others.
-std::vector<v0::Row> rows_of(const client::CellBlock& block) {
-  std::vector<v0::Row> rows;
-  for (const client::RowPart& part : block.rows()) {
-    v0::Row& row = rows.emplace_back();
-    row.key = part.key;
-    row.cells.reserve(part.cells.size());
-    for (const client::Cell& cell : part.cells) {
-      row.cells.push_back(library::to_public(cell, block.tells_expiry()));
-    }
-  }
-  return rows;
-}
-
 }  // namespace
 
 Core::Core(client::ClientOptions options) {
@@ -73,7 +59,7 @@ uint64_t Core::open(std::string table, client::ReadRows read, client::CallOption
   const uint64_t number = next_stream_.fetch_add(1, std::memory_order_relaxed);
   post([&] {
     return [this, number, name = std::move(table), asked = std::move(read), options] {
-      streams_.emplace(number, client_->read_rows(name, asked, options));
+      streams_.emplace(number, Stream{client_->read_rows(name, asked, options)});
     };
   });
   return number;
@@ -81,16 +67,40 @@ uint64_t Core::open(std::string table, client::ReadRows read, client::CallOption
 
 void Core::next(uint64_t stream, Callback<std::vector<v0::Row>> done) {
   const bool posted = post([this, stream, &done] {
-    return [this, stream, done = std::move(done)]() mutable {
-      const auto at = streams_.find(stream);
-      if (at == streams_.end()) return done(ended());
-      at->second.async_next([done = std::move(done)](cellar::Result<client::CellBlock> block) {
-        if (!block) return done(library::to_public(block.error()));
-        done(rows_of(*block));
-      });
-    };
+    return [this, stream, done = std::move(done)]() mutable { advance(stream, std::move(done)); };
   });
   if (!posted) done(ended());
+}
+
+void Core::advance(uint64_t stream, Callback<std::vector<v0::Row>> done) {
+  const auto at = streams_.find(stream);
+  if (at == streams_.end()) return done(ended());
+  at->second.read.async_next(
+      [this, stream, done = std::move(done)](cellar::Result<client::CellBlock> block) mutable {
+        if (!block) return done(library::to_public(block.error()));
+        if (block->empty()) return done(std::vector<v0::Row>());
+        const auto from = streams_.find(stream);
+        if (from == streams_.end()) return done(ended());
+        std::vector<v0::Row> rows = from->second.take(*block);
+        // No rows would mean the end.
+        if (rows.empty()) return advance(stream, std::move(done));
+        done(std::move(rows));
+      });
+}
+
+std::vector<v0::Row> Core::Stream::take(const client::CellBlock& block) {
+  std::vector<v0::Row> rows;
+  for (const client::RowPart& part : block.rows()) {
+    if (!part.continued) {
+      open = {std::string(part.key), {}};
+      open.cells.reserve(part.cells.size());
+    }
+    for (const client::Cell& cell : part.cells) {
+      open.cells.push_back(library::to_public(cell, block.tells_expiry()));
+    }
+    if (part.complete) rows.push_back(std::exchange(open, {}));
+  }
+  return rows;
 }
 
 void Core::close(uint64_t stream) {

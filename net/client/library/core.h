@@ -16,6 +16,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -66,6 +67,16 @@ class Core {
   void close(uint64_t stream);
 
  private:
+  // A read, and the row whose last part has not been taken: a row that is larger than what is left
+  // of a chunk comes in several parts.
+  struct Stream {
+    client::ReadStream read;
+    v0::Row open = {};
+    std::vector<v0::Row> take(const client::CellBlock& block);  // the rows that it completes
+  };
+  // On the thread. Calls itself until a block completes a row.
+  void advance(uint64_t stream, Callback<std::vector<v0::Row>> done);
+
   // Queues the result of make_work() for the thread. False, without a call of make_work(), after
   // stop(). Queued work starts before the thread ends, so its callback is always called.
   template <class Make>
@@ -80,7 +91,7 @@ class Core {
 
   ShardLoop loop_;
   client::Client* client_ = nullptr;  // of the thread
-  std::map<uint64_t, client::ReadStream> streams_;
+  std::map<uint64_t, Stream> streams_;
   std::atomic<uint64_t> next_stream_{1};
   std::mutex posting_;
   bool stopped_ = false;  // under posting_

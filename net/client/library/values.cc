@@ -3,6 +3,8 @@
 #include <cellar/result.h>
 #include <cellar/tables.h>
 
+#include <algorithm>
+
 #include "io/base/result.h"
 
 namespace cellar {
@@ -36,6 +38,13 @@ CELLAR_VERSIONED {
     rule.parts = std::move(parts);
     return rule;
   }
+  // What an expiry belongs to, also behind a delete. Null: nothing was set.
+  Mutation::Operation* last_set(std::vector<Mutation::Operation>& operations) {
+    const auto at = std::find_if(operations.rbegin(), operations.rend(), [](const auto& operation) {
+      return operation.kind == Mutation::Kind::set;
+    });
+    return at == operations.rend() ? nullptr : &*at;
+  }
 
   }  // namespace
 
@@ -61,12 +70,12 @@ CELLAR_VERSIONED {
   }
 
   Mutation& Mutation::with_ttl(std::int64_t ttl_us) {
-    if (!operations_.empty()) operations_.back().ttl_us = ttl_us;
+    if (Operation* cell = last_set(operations_)) cell->ttl_us = ttl_us;
     return *this;
   }
 
   Mutation& Mutation::with_expire_at(std::int64_t expire_at_us) {
-    if (!operations_.empty()) operations_.back().expire_at_us = expire_at_us;
+    if (Operation* cell = last_set(operations_)) cell->expire_at_us = expire_at_us;
     return *this;
   }
 
@@ -94,7 +103,8 @@ CELLAR_VERSIONED {
     return *this;
   }
 
-  Mutation& Mutation::with_token(std::string token) {
+  Mutation& Mutation::with_token(std::string token, std::int64_t issued_us) {
+    token_issued_us_ = issued_us;
     token_ = std::move(token);
     return *this;
   }

@@ -6,11 +6,12 @@ import socket
 from collections import deque
 from dataclasses import dataclass, field
 
-from cellar._connection import RECEIVE_BYTES, deadline_ms
+from cellar._connection import RECEIVE_BYTES, SILENCE_S, deadline_ms
 from cellar._dial import Identity
 from cellar._frames import Frame
+from cellar._schema.Op import Op
 from cellar._session import Session, lost
-from cellar.errors import CellarError, Code, error_of
+from cellar.errors import Applied, CellarError, Code, error_of
 from cellar.options import address_of
 
 WRITE_BUFFER_BYTES = 1 << 20
@@ -35,6 +36,8 @@ class AsyncConnection:
         self._identity = identity
         self._keepalive = identity.options.keepalive
         self._inboxes: dict[int, _Inbox] = {}
+        self._abandoned: set[int] = set()  # requests that hold a slot until the node has ended them
+        self._clock = asyncio.Lock()
         self._failure: CellarError | None = None
         self._heard_at = 0.0
         self._reader: asyncio.StreamReader
@@ -62,11 +65,12 @@ class AsyncConnection:
             while self.session.hello is None:
                 self._take(await self._reader.read(RECEIVE_BYTES))
         except BaseException:
-            self._writer.close()
+            self._writer.transport.abort()
             raise
         stated = self.session.facts.limits.in_flight
         most = identity.options.max_in_flight
-        self._slots = asyncio.Semaphore(min(most, stated) if stated else most)
+        # One less than the node takes: a ping must pass when all slots are in use.
+        self._slots = asyncio.Semaphore(max(1, min(most, stated - 1)) if stated else most)
         self._receiving = asyncio.create_task(self._receive())
         return self
 
@@ -101,6 +105,21 @@ class AsyncConnection:
         self._writer.write(data)
         return request_id
 
+    async def renew_clock(self, wanted: bool) -> None:
+        """Asks for the node's time if that is wanted, and what is known of it is old. Every write passes here, so that
+        they keep their order while one of them waits. Errors: nothing was applied."""
+        async with self._clock:
+            if not wanted or not self.session.clock_is_old:
+                return
+            request_id = await self.start(Op.Ping, b"", None, None)
+            try:
+                await self.next_frame(request_id)
+            except CellarError as error:
+                error.applied = Applied.NOT_APPLIED
+                raise
+            finally:
+                self.abandon(request_id)
+
     async def drain(self) -> None:
         """Waits until the socket has taken most of what was written."""
         try:
@@ -126,15 +145,18 @@ class AsyncConnection:
 
     def abandon(self, request_id: int, in_vain: bool = False) -> None:
         """Nobody waits for the answer any more: the node is told. in_vain: the timeout passed; a connection on which
-        nothing came since the request is closed."""
+        nothing came since the request, for SILENCE_S or longer, is closed. The request counts for the node until its
+        last frame, and so keeps its slot."""
         inbox = self._inboxes.pop(request_id, None)
         if inbox is None:
             return
-        self._slots.release()
-        data = self.session.abandon(request_id)
-        if self._failure is not None:
+        if self._failure is not None or not self.session.has(request_id):
+            self._slots.release()
             return
-        if in_vain and self._heard_at < inbox.sent_at:
+        self._abandoned.add(request_id)
+        data = self.session.abandon(request_id)
+        waited = asyncio.get_running_loop().time() - inbox.sent_at
+        if in_vain and self._heard_at < inbox.sent_at and waited >= SILENCE_S:
             self.close("the node was silent until the timeout")
         elif data:
             self._writer.write(data)
@@ -178,6 +200,9 @@ class AsyncConnection:
             if inbox is not None:
                 inbox.frames.append(frame)
                 inbox.arrived.set()
+        for request_id in [i for i in self._abandoned if not self.session.has(i)]:
+            self._abandoned.remove(request_id)
+            self._slots.release()
         if self.session.draining and self.session.waiting == 0:
             raise lost(f"{self.address} is stopping")
 
@@ -185,8 +210,11 @@ class AsyncConnection:
         if self._failure is not None:
             return
         self._failure = error
-        self._writer.close()
+        self._writer.transport.abort()  # close() would wait for a node that reads what was written
         if self._receiving is not None and self._receiving is not asyncio.current_task():
             self._receiving.cancel()
         for inbox in self._inboxes.values():
             inbox.arrived.set()
+        for _ in self._abandoned:
+            self._slots.release()
+        self._abandoned.clear()

@@ -1,7 +1,7 @@
 """Connection: one blocking connection to a node."""
 from __future__ import annotations
 
-import select
+import selectors
 import socket
 import ssl
 import time
@@ -9,12 +9,17 @@ from collections import deque
 
 from cellar._dial import Identity
 from cellar._frames import MAX_DEADLINE_MS, Frame
+from cellar._schema.Op import Op
 from cellar._session import Session, lost
-from cellar.errors import CellarError, Code, error_of
+from cellar._steps import overdue
+from cellar.errors import Applied, CellarError, Code, error_of
 from cellar.options import address_of, seconds
 
 RECEIVE_BYTES = 1 << 18
 LEAST_WAIT_S = 0.001
+SILENCE_S = 1.0
+"""A shorter silence does not mean that the node is gone: a connection is not given up for it."""
+_WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 def deadline_ms(deadline: float | None) -> int:
@@ -41,6 +46,8 @@ class Connection:
         self._frames: dict[int, deque[Frame]] = {}
         self._sent_at: dict[int, float] = {}
         self._failure: CellarError | None = None
+        self._unsent: deque[memoryview] = deque()
+        self._taking = False
         limit = seconds(identity.options.connect_timeout)
         deadline = until if limit is None else earlier(until, time.monotonic() + limit)
         host, port = address_of(address)
@@ -82,8 +89,22 @@ class Connection:
         return self._failure is not None or self.session.waiting == 0
 
     def close(self, reason: str = "the client was closed") -> None:
+        self._fail(lost(reason))
+
+    def interrupt(self) -> None:
+        """Ends the connection from any thread: the thread that uses it wakes up. `close` follows."""
         if self._failure is None:
-            self._failure = lost(reason)
+            self._failure = lost("the client was closed")
+        try:
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # of TLS too: its state is the other thread's
+        except OSError:
+            pass
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, CellarError):
+            error = lost(f"the connection to {self.address} is lost: {error}")
+        if self._failure is None:
+            self._failure = error
         self._socket.close()
 
     # ---- requests ----
@@ -106,10 +127,12 @@ class Connection:
         self._sent_at[request_id] = time.monotonic()
         return request_id
 
-    def next_frame(self, request_id: int, deadline: float | None) -> Frame:
-        """The next frame of the answer. UNAVAILABLE: the connection is lost."""
+    def next_frame(self, request_id: int, deadline: float | None, resumed: bool = False) -> Frame:
+        """The next frame of the answer. UNAVAILABLE: the connection is lost. resumed: goes on with a wait that raised
+        TimeoutError, so the node's silence goes on too."""
         frames = self._frames[request_id]
-        self._waiting_since = time.monotonic()
+        if not resumed:
+            self._waiting_since = time.monotonic()
         while not frames:
             if self._failure is not None:
                 raise error_of(
@@ -124,10 +147,11 @@ class Connection:
         self._sent_at.pop(request_id, None)
 
     def abandon(self, request_id: int) -> None:
-        """Nobody waits for the answer any more: the node is told. A connection on which nothing came since the request
-        is closed."""
+        """Nobody waits for the answer any more: the node is told. A connection on which nothing came since the request,
+        for SILENCE_S or longer, is closed."""
         self._frames.pop(request_id, None)
-        silent = self._heard_at < self._sent_at.pop(request_id, 0.0)
+        sent_at = self._sent_at.pop(request_id, 0.0)
+        silent = self._heard_at < sent_at and time.monotonic() - sent_at >= SILENCE_S
         if self._failure is not None:
             return
         data = self.session.abandon(request_id)
@@ -135,6 +159,21 @@ class Connection:
             self.close("the node was silent until the timeout")
         elif data:
             self._send_small(data)
+
+    def renew_clock(self, deadline: float | None) -> None:
+        """Asks for the node's time if what is known of it is old. Errors: nothing was applied."""
+        if not self.session.clock_is_old:
+            return
+        request_id = self.start(Op.Ping, b"", None, deadline)
+        try:
+            self.next_frame(request_id, deadline)
+        except TimeoutError:
+            raise overdue(False) from None
+        except CellarError as error:
+            error.applied = Applied.NOT_APPLIED
+            raise
+        finally:
+            self.abandon(request_id)
 
     def credit(self, request_id: int, chunks: int) -> None:
         """The node may send so many more chunks."""
@@ -145,8 +184,34 @@ class Connection:
     # ---- bytes ----
 
     def _send(self, data: bytes, deadline: float | None) -> None:
-        self._wait_at_most(earlier(deadline, time.monotonic() + 2 * self._keepalive), deadline)
-        self._socket.sendall(data)
+        """Sends all of it. Takes what arrives meanwhile, because a node whose answers nobody takes may read nothing.
+        Amid another `_send` (a scan that is collected as garbage) it leaves the bytes to that one."""
+        self._unsent.append(memoryview(data))
+        if len(self._unsent) > 1:
+            return
+        until = earlier(deadline, time.monotonic() + 2 * self._keepalive)
+        while self._unsent:
+            if time.monotonic() >= until:
+                raise TimeoutError("timed out")
+            self._socket.settimeout(0)
+            try:
+                rest = self._unsent[0][self._socket.send(self._unsent[0]) :]
+            except _WOULD_BLOCK:
+                self._wait_for_room(until)
+                continue
+            if rest:
+                self._unsent[0] = rest
+            else:
+                self._unsent.popleft()
+
+    def _wait_for_room(self, until: float) -> None:
+        """Waits until more can be sent, or something arrives."""
+        self._take_what_is_there()
+        if self._failure is not None:
+            raise ConnectionError(self._failure.message)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
+            selector.select(max(until - time.monotonic(), LEAST_WAIT_S))
 
     def _send_small(self, data: bytes) -> None:
         """Bytes that nobody waits for. If they cannot be sent, the connection is lost."""
@@ -161,11 +226,8 @@ class Connection:
             self._receive(deadline)
         except TimeoutError:
             raise
-        except CellarError as error:
-            self._failure = error
-            self._socket.close()
-        except OSError as error:
-            self.close(f"the connection to {self.address} is lost: {error}")
+        except (CellarError, OSError) as error:
+            self._fail(error)
 
     def _receive(self, deadline: float | None) -> None:
         """Receives once. Pings a node that is silent while somebody waits, and gives it up when it stays silent."""
@@ -190,22 +252,25 @@ class Connection:
             raise lost(f"{self.address} closed the connection")
         self._heard_at = time.monotonic()
         self._pinged_at = None
-        for frame in self.session.feed(data):
-            frames = self._frames.get(frame.request_id)
-            if frames is not None:
-                frames.append(frame)
+        self._taking = True
+        try:
+            for frame in self.session.feed(data):
+                frames = self._frames.get(frame.request_id)
+                if frames is not None:
+                    frames.append(frame)
+        finally:
+            self._taking = False
 
     def _take_what_is_there(self) -> None:
-        pending = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
-        if not pending and not select.select([self._socket], [], [], 0)[0]:
+        """Takes until nothing is left, because the end of the connection may be behind chunks of scans. Credits bound
+        their number."""
+        if self._taking:
             return
-        self._socket.settimeout(0)
         try:
-            self._take(self._socket.recv(RECEIVE_BYTES))
-        except (BlockingIOError, ssl.SSLWantReadError):
+            self._socket.settimeout(0)
+            while self._failure is None:
+                self._take(self._socket.recv(RECEIVE_BYTES))
+        except _WOULD_BLOCK:
             pass
-        except CellarError as error:
-            self._failure = error
-            self._socket.close()
-        except OSError as error:
-            self.close(f"the connection to {self.address} is lost: {error}")
+        except (CellarError, OSError) as error:
+            self._fail(error)

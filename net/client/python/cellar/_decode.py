@@ -188,6 +188,7 @@ class RowAssembler:
         self._cells: list[Cell] = []
         self._bytes = 0  # of the chunks since it began
         self._notes = (False, False)
+        self._figures = (0, 0, 0)  # runs, runs opened, commit stamp
 
     @property
     def in_row(self) -> bool:
@@ -204,6 +205,7 @@ class RowAssembler:
     def _feed(self, body: Body, chunk: Any) -> list[Row]:
         arena = body.vector(chunk, CHUNK_ARENA, 1)
         self._notes = bool(chunk.Repeated()), bool(chunk.AnswerNotKept())
+        self._figures = int(chunk.Runs()), int(chunk.RunsOpened()), int(chunk.CommitStamp())
         labels = [
             tuple(bytes(names).decode(errors="replace").split(","))
             for names in body.tables(chunk.LabelSetsLength(), chunk.LabelSets)
@@ -221,7 +223,7 @@ class RowAssembler:
             self._cells += cells[taken : taken + count]
             taken += count
             if flags & COMPLETE:
-                complete.append(Row(key, tuple(self._cells), *self._notes))
+                complete.append(Row(key, tuple(self._cells), *self._notes, *self._figures))
                 self._bytes = len(body.data)
                 self._key, self._cells = None, []
         if taken != len(cells):

@@ -7,9 +7,10 @@ import ssl
 
 from cellar._frames import HINT_BYTES
 from cellar._session import Session
-from cellar.errors import CellarError, Code, error_of
-from cellar.options import ClientOptions, address_of
+from cellar.errors import Applied, CellarError, Code, error_of
 from cellar._steps import Unreachable
+from cellar.options import ClientOptions, address_of
+from cellar.retry import worth_it
 
 CLIENT_ID_BYTES = 16
 MAX_TOKEN_FILE_BYTES = 4096
@@ -62,10 +63,13 @@ def is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def no_connection(address: str, error: Exception) -> Exception:
-    """What a failed attempt to connect is: a certificate that is not trusted is final, the rest may pass."""
-    if isinstance(error, (CellarError, Unreachable)):
-        return error
+def no_connection(address: str, error: Exception, wait: bool) -> Exception:
+    """What a failed attempt to connect is: a certificate that is not trusted is final, the rest may pass. Nothing was
+    applied, because no request was sent. wait: as `wait_for_connection`: the loss of a connection during the hello is
+    waited out too."""
+    if isinstance(error, CellarError):
+        error.applied = Applied.NOT_APPLIED
+        return Unreachable(error) if wait and error.code is Code.UNAVAILABLE and worth_it(error) else error
     if isinstance(error, ssl.SSLCertVerificationError):
         return error_of(Code.UNAUTHENTICATED, f"{address} is not trusted: {error.verify_message}")
     reason = "the connection was not ready in time" if isinstance(error, TimeoutError) else str(error)

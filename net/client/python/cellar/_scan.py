@@ -16,7 +16,7 @@ CREDITS = 8
 @dataclass
 class Scan:
     """What is left of a scan. attempts: in vain since the last whole row. dials: attempts to connect that failed, in a
-    row."""
+    row. followed: since the last whole row another node was asked because the first one named it."""
 
     table: str
     keys: list[bytes]
@@ -30,6 +30,7 @@ class Scan:
     deadline: float | None = None
     attempts: int = 0
     dials: int = 0
+    followed: bool = False
     _assembler: _decode.RowAssembler = field(default_factory=_decode.RowAssembler)
     _rows: int = 0  # whole ones of the running request
     _last: bytes = b""  # key of the last of them
@@ -57,6 +58,7 @@ class Scan:
         """The rows that a chunk completes."""
         rows = self._assembler.feed(body)
         if rows:
+            self.followed = False
             self._rows += len(rows)
             self._last = rows[-1].key
             self.attempts = 0

@@ -14,6 +14,9 @@ from cellar.node import Hello
 
 HELLO_ID = 2**32 - 1
 LAST_ID = 2**31
+CLOCK_AGE_S = 30.0
+"""The node's time is asked for again after this, because its clock may stand, jump or drift: a node refuses tokens that
+are 60 s ahead of it."""
 _LAST = frozenset((Kind.REPLY, Kind.END))
 
 
@@ -44,7 +47,8 @@ class Session:
         self._live: dict[int, _Live] = {HELLO_ID: _Live(Op.Hello)}
         self._handles: OrderedDict[str, int] = OrderedDict()
         self._last_id = 0
-        self._hello_at = 0.0
+        self._clock_us = 0
+        self._clock_at = 0.0
 
     def opening(self) -> bytes:
         """The first bytes to send: preface and hello."""
@@ -66,8 +70,17 @@ class Session:
         return self._reader.max_body_bytes
 
     def now_us(self) -> int:
-        """The node's clock, about: as of the hello, plus the time since."""
-        return self.facts.now_us + int((time.monotonic() - self._hello_at) * 1e6)
+        """The node's clock, about: as of the hello or the last pong, plus the time since."""
+        return self._clock_us + int((time.monotonic() - self._clock_at) * 1e6)
+
+    @property
+    def clock_is_old(self) -> bool:
+        """Whether a ping should be answered before `now_us` is relied upon."""
+        return time.monotonic() - self._clock_at > CLOCK_AGE_S
+
+    def has(self, request_id: int) -> bool:
+        """Whether the node has the request, abandoned or not: its last frame has not come."""
+        return request_id in self._live
 
     def request(self, op: int, body: bytes, table: str | None = None, deadline_ms: int = 0) -> tuple[int, bytes]:
         """The id of a new request, and the bytes to send. `table`: is named by a handle."""
@@ -128,6 +141,8 @@ class Session:
                 raise broken(f"a frame of request {received.request_id}, which it does not have")
             if received.kind in _LAST:
                 del self._live[received.request_id]
+            if received.op == Op.Ping and received.kind is Kind.REPLY and not received.error:
+                self._set_clock(_decode.pong(received.body).now_us)
             if received.request_id == HELLO_ID:
                 self._on_hello(received)
             elif live.wanted:
@@ -149,5 +164,9 @@ class Session:
             raise error_of(Code.UNIMPLEMENTED, f"the node chose version {hello.version} of the protocol")
         if hello.limits.frame_bytes:
             self._reader.max_body_bytes = hello.limits.frame_bytes
-        self._hello_at = time.monotonic()
+        self._set_clock(hello.now_us)
         self.hello = hello
+
+    def _set_clock(self, now_us: int) -> None:
+        if now_us:  # 0: not stated
+            self._clock_us, self._clock_at = now_us, time.monotonic()

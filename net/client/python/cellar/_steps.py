@@ -138,12 +138,10 @@ class Planner:
                 doubtful = doubtful or error.applied is Applied.MAYBE_APPLIED
                 repeatable = repeats_safely(call, ask.tokens, sole)
                 pause = None  # of a refusal whose owner cannot be followed
-                if error.owner is None:
+                if error.owner is None or followed:  # two nodes name each other until they agree
                     pause = self.pause_s(error, repeatable, attempts, deadline)
             if pause is None:
-                if doubtful and error.applied is Applied.NOT_APPLIED:
-                    error.applied = Applied.MAYBE_APPLIED
-                raise error
+                raise _doubted(error) if doubtful else error  # a failed dial is shared with other calls
             yield Sleep(pause)
 
     def run_batch(self, batch: Batch) -> Steps[None]:
@@ -192,12 +190,13 @@ class Planner:
                     followed = True
                     continue
                 failed = dict.fromkeys(pending, raised)
-                wait = raised.owner is None
+                wait = raised.owner is None or followed
             attempts, dials = attempts + 1, 0
             tokens.update(zip(pending, ask.tokens))
             doubtful |= {i for i, e in failed.items() if e.applied is Applied.MAYBE_APPLIED}
             safely = {i for i in pending if tokens[i] or (sole and batch.mutations[i].same_if_repeated())}
-            again = _again(batch, pending, failed, safely, whole) if wait else set()
+            once = {i for i in pending if tokens[i] or not whole}
+            again = _again(batch, pending, failed, safely, once) if wait else set()
             pause = None
             if again:
                 longest = max((failed[i] for i in again), key=lambda e: e.retry_after_ms or 0)
@@ -220,11 +219,12 @@ class Planner:
             pause = self.dial_pause_s(scan.dials, scan.deadline)
         elif isinstance(failure, CellarError):
             error, scan.dials = failure, 0
-            if self.follow(scan.table, error):
+            if not scan.followed and self.follow(scan.table, error):
+                scan.followed = True
                 return 0.0
             error.applied = Applied.NOT_APPLIED
             scan.attempts += 1
-            if error.owner is None:
+            if error.owner is None or scan.followed:
                 pause = self.pause_s(error, True, scan.attempts, scan.deadline)
         else:
             raise failure
@@ -233,10 +233,12 @@ class Planner:
         return pause
 
 
-def _again(batch: Batch, pending: list[int], failed: dict[int, CellarError], safely: set[int], whole: bool) -> set[int]:
+def _again(
+    batch: Batch, pending: list[int], failed: dict[int, CellarError], safely: set[int], once: set[int]
+) -> set[int]:
     """The failed entries that may be sent again. An entry is not if a later one of its row was or may have been
-    applied, because they apply in their order. whole: the request failed as one, so the node may have applied it as
-    one."""
+    applied, because they apply in their order. once: entries that may stay as they were applied although they are sent
+    again: with a token a repetition applies nothing, so an earlier entry that is applied now would come after them."""
     again = set()
     passed_rows: set[bytes] = set()  # of entries that are final and may be applied
     for i in reversed(pending):
@@ -246,7 +248,7 @@ def _again(batch: Batch, pending: list[int], failed: dict[int, CellarError], saf
             continue
         if worth_it(error) and safe(error, i in safely) and row not in passed_rows:
             again.add(i)
-            if not whole and error.applied is not Applied.NOT_APPLIED:
+            if i in once and error.applied is not Applied.NOT_APPLIED:
                 passed_rows.add(row)
         elif error.applied is not Applied.NOT_APPLIED:
             passed_rows.add(row)
@@ -329,6 +331,11 @@ def checked_size(body: bytes, session: Session, address: str) -> bytes:
             f"the request has {len(body)} bytes, and {address} takes at most {session.max_body_bytes} in one",
         )
     return body
+
+
+def unstamped(tokens: Tokens) -> bool:
+    """Whether `prepare` will state the node's time in one of them."""
+    return any(t is not None and not t.issued_us for t in tokens)
 
 
 def left_s(deadline: float | None) -> float | None:

@@ -14,7 +14,7 @@ from cellar._dial import Identity, no_connection
 from cellar._frames import Kind, broken
 from cellar._scan import Scan
 from cellar._schema.Op import Op
-from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan
+from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan, unstamped
 from cellar.cells import Row
 from cellar.client import documented
 from cellar.errors import CellarError, Code, error_of
@@ -146,6 +146,8 @@ class AsyncClient:
         try:
             async with asyncio.timeout(left_s(ask.deadline)):
                 connection = await self._connection(ask.address)
+                if ask.call.writes:
+                    await connection.renew_clock(unstamped(ask.tokens))
                 op, body = prepare(ask, connection.session)
                 table = ask.call.table if ask.call.by_handle else None
                 request_id = await connection.start(op, body, table, ask.deadline)
@@ -182,7 +184,13 @@ class AsyncClient:
             self._retire(address)
             task = self._dialling[address] = asyncio.create_task(self._dial(address))
             task.add_done_callback(lambda t: t.cancelled() or t.exception())  # its waiters may be gone
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if self._closed and task.cancelled() and not (caller is not None and caller.cancelling()):
+                raise error_of(Code.CANCELLED, "the client was closed") from None
+            raise
 
     def _retire(self, address: str) -> None:
         old = self._connections.pop(address, None)
@@ -199,7 +207,7 @@ class AsyncClient:
             self._connections[address] = connection
             return connection
         except (OSError, CellarError) as error:
-            raise no_connection(address, error) from error
+            raise no_connection(address, error, self.options.wait_for_connection) from error
         finally:
             del self._dialling[address]
 

@@ -106,12 +106,18 @@ class Row:
 
     repeated: of a write with a token: the write had been applied before, and this is its first answer.
     answer_not_kept: of `repeated`: only the success is still known, so `cells` is empty.
+    runs, runs_opened: of an explained read of one row: the runs of its tablet on disk, and those that the same read
+    without explanation opens, unless the row cache has its answer. Zeros: not known.
+    commit_stamp_ns: of `read_modify_write`: nanoseconds; 0: not known (repeated).
     """
 
     key: bytes
     cells: tuple[Cell, ...]
     repeated: bool = False
     answer_not_kept: bool = False
+    runs: int = 0
+    runs_opened: int = 0
+    commit_stamp_ns: int = 0
 
     def __iter__(self) -> Iterator[Cell]:
         return iter(self.cells)

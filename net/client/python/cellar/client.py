@@ -1,26 +1,33 @@
 """Client: access to a node with blocking calls."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cellar import _calls
 from cellar._calls import Answer, Batch, Call
-from cellar._connection import Connection
+from cellar._connection import Connection, earlier
 from cellar._decode import status
 from cellar._dial import Identity, no_connection
-from cellar._frames import Kind, broken
+from cellar._frames import Frame, Kind, broken
 from cellar._scan import Scan
 from cellar._schema.Op import Op
-from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan
+from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan, unstamped
 from cellar.cells import Row
 from cellar.errors import CellarError, Code, error_of
 from cellar.node import Hello
-from cellar.options import DEFAULT_ADDRESS, ClientOptions
+from cellar.options import CLIENT_TIMEOUT, DEFAULT_ADDRESS, ClientOptions
+
+SLICE_S = 0.05
+"""A scan that waits lets the calls of other threads go first after this."""
+YIELD_S = 0.001
+FAREWELL_S = 1.0
+"""For which `close` waits until calls of other threads have ended."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -76,8 +83,8 @@ class Client:
                 print(row.key, row.find("click", "page"))
 
     The keyword arguments are the fields of `ClientOptions`. Calls raise `CellarError`; an error that a call raises is
-    final. Threads may share a client: it sends one request at a time. Other calls may be made while a scan is under
-    way.
+    final. Threads may share a client: it sends one request at a time, and the wait for its turn counts toward the
+    timeout of a call. Other calls may be made while a scan is under way.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, **options: Any) -> None:
@@ -96,17 +103,25 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections. No call may follow."""
-        with self._lock:
-            self._closed = True
-            for connection in [*self._connections.values(), *self._draining]:
-                connection.close()
+        """Closes the connections; calls of other threads fail. No call may follow."""
+        self._closed = True
+        connections = [*self._connections.values(), *self._draining]
+        for connection in connections:
+            connection.interrupt()
+        # The socket of a call that has not ended by then is closed by that call.
+        if self._lock.acquire(timeout=FAREWELL_S):
+            try:
+                for connection in connections:
+                    connection.close()
+            finally:
+                self._lock.release()
 
     def hello(self) -> Hello:
         """What the node stated when the connection was opened: version, limits, features."""
         self.ping()
-        with self._lock:
-            return self._connection(self.options.address).session.facts
+        deadline = self._planner.deadline(CLIENT_TIMEOUT)
+        with self._turn(deadline):
+            return self._connection(self.options.address, deadline).session.facts
 
     ping = _call(_calls.ping)
     server_info = _call(_calls.server_info)
@@ -152,9 +167,22 @@ class Client:
             except Exception as error:
                 failure = error
 
+    @contextlib.contextmanager
+    def _turn(self, deadline: float | None) -> Iterator[None]:
+        """Holds the lock. DEADLINE_EXCEEDED: other threads had it until the deadline."""
+        left = left_s(deadline)
+        if not self._lock.acquire(timeout=-1 if left is None else min(left, threading.TIMEOUT_MAX)):
+            raise overdue(False)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
     def _ask(self, ask: Ask) -> Answer:
-        with self._lock:
+        with self._turn(ask.deadline):
             connection = self._connection(ask.address, ask.deadline)
+            if unstamped(ask.tokens):
+                connection.renew_clock(ask.deadline)
             op, body = prepare(ask, connection.session)
             table = ask.call.table if ask.call.by_handle else None
             request_id = connection.start(op, body, table, ask.deadline)
@@ -190,12 +218,15 @@ class Client:
             old.close()
             self._draining.remove(old)
         try:
-            self._connections[address] = Connection(address, self._identity, deadline)
+            connection = self._connections[address] = Connection(address, self._identity, deadline)
         except (OSError, CellarError) as error:
             if isinstance(error, TimeoutError) and left_s(deadline) == 0:
                 raise overdue(False) from None
-            raise no_connection(address, error) from error
-        return self._connections[address]
+            raise no_connection(address, error, self.options.wait_for_connection) from error
+        if self._closed:  # while it was opened, when `close` could not know it
+            connection.close()
+            raise error_of(Code.CANCELLED, "the client is closed")
+        return connection
 
     def _rows(self, scan: Scan) -> Generator[Row, None, None]:
         while True:
@@ -210,16 +241,15 @@ class Client:
 
     def _attempt(self, scan: Scan) -> Generator[Row, None, None]:
         address = self._planner.address(scan.table)
-        with self._lock:
+        with self._turn(scan.deadline):
             connection = self._connection(address)
             body = prepare_scan(scan, connection.session, address)
             request_id = connection.start(Op.ReadRows, body, scan.table, scan.deadline)
         ended = False
         try:
             while not ended:
-                with self._lock:
-                    frame = connection.next_frame(request_id, scan.deadline)
-                    ended = frame.kind is not Kind.CHUNK
+                frame = self._next_frame(connection, request_id, scan.deadline)
+                ended = frame.kind is not Kind.CHUNK
                 if frame.error:
                     raise status(frame.body)
                 if frame.kind is Kind.END:
@@ -236,3 +266,16 @@ class Client:
                     connection.finish(request_id)
                 else:
                     connection.abandon(request_id)
+
+    def _next_frame(self, connection: Connection, request_id: int, deadline: float | None) -> Frame:
+        """Of a scan. Waits in slices, between which other threads have their turn."""
+        resumed = False
+        while True:
+            with self._lock:
+                try:
+                    return connection.next_frame(request_id, earlier(deadline, time.monotonic() + SLICE_S), resumed)
+                except TimeoutError:
+                    if left_s(deadline) == 0:
+                        raise
+            resumed = True
+            time.sleep(YIELD_S)

@@ -40,6 +40,9 @@ CELLAR_VERSIONED {
     std::string address = "127.0.0.1:7420";  // HOST:PORT
     std::size_t connections = 1;             // 1 to 64; requests of one row share one
     std::string client_name = "libcellar";   // in the node's log and audit trail
+    // At most 64 bytes: tokens are known to the node by it. Programs that repeat each other's
+    // writes state the same. Empty: random, so tokens mean something to this client alone.
+    std::string client_id;
 
     bool tls = false;
     std::string ca;  // PEM file of authorities for the node's certificate; empty: the system's

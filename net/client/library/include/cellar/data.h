@@ -62,17 +62,23 @@ CELLAR_VERSIONED {
                                        std::optional<std::int64_t> end_us = {});
     CELLAR_API Mutation& delete_family(std::string family);
     CELLAR_API Mutation& delete_row();
-    // 1 to 64 bytes: a repetition of the write under the same token has no further effect.
-    CELLAR_API Mutation& with_token(std::string token);
+    // 1 to 64 bytes: a repetition of the write with the same token and Options::client_id has no
+    // further effect, as long as the node knows the token: for 15 minutes by default.
+    // issued_us: when the write was first sent, in the node's time (Client::ping). With it, a
+    // repetition that comes too late is refused (FAILED_PRECONDITION, maybe applied). 0: the time
+    // of this call, so a repetition by another call that comes too late is applied again.
+    CELLAR_API Mutation& with_token(std::string token, std::int64_t issued_us = 0);
 
     const std::string& row() const { return row_; }
     const std::vector<Operation>& operations() const { return operations_; }
     const std::optional<std::string>& token() const { return token_; }
+    std::int64_t token_issued_us() const { return token_issued_us_; }
 
    private:
     std::string row_;
     std::vector<Operation> operations_;
     std::optional<std::string> token_;
+    std::int64_t token_issued_us_ = 0;
   };
 
   // Selects cells of a row: a tree. The node checks it.
@@ -166,7 +172,8 @@ CELLAR_VERSIONED {
     std::optional<Filter> predicate;  // absent: does the row exist?
     Mutation then_mutation{""};       // if it matches; their rows are ignored
     Mutation else_mutation{""};
-    std::optional<std::string> token;
+    std::optional<std::string> token;  // see Mutation::with_token
+    std::int64_t token_issued_us = 0;
   };
   struct Checked {
     bool matched = false;
@@ -182,7 +189,8 @@ CELLAR_VERSIONED {
     };
     std::string row;
     std::vector<Rule> rules;
-    std::optional<std::string> token;
+    std::optional<std::string> token;  // see Mutation::with_token
+    std::int64_t token_issued_us = 0;
 
     explicit ReadModifyWrite(std::string key) : row(std::move(key)) {}
     CELLAR_API ReadModifyWrite& increment(std::string family, std::string qualifier,
@@ -198,7 +206,8 @@ CELLAR_VERSIONED {
   // A prefix, or bounds, each of which may be absent: [start, end).
   struct DropRows {
     std::optional<std::string> prefix, start, end;
-    std::optional<std::string> token;
+    std::optional<std::string> token;  // see Mutation::with_token
+    std::int64_t token_issued_us = 0;
   };
 
   // The number of an 8-byte big-endian value, as increments write it; empty for other values.
