@@ -103,6 +103,9 @@ void declare_workload(CLI::App& app, Arguments& a) {
                  "timeseries, clicks: series or users (default: a hundredth of the keys)");
   app.add_option("--fields", a.fields, "Fields of a row (default: 1; ycsb: 10)")
       ->check(CLI::Range(1, 1000));
+  app.add_flag(
+      "--name-columns", a.name_columns,
+      "Cellar: point reads name the columns of their row; otherwise they ask for whole rows");
   app.add_option(
       "--value-bytes", a.value_bytes,
       "Bytes of a field: 100, a range 10-1000, or a mix with weights 64:50,1K:40,64K:10");

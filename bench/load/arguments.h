@@ -39,6 +39,7 @@ struct Arguments {
   std::optional<double> read_share;
   std::optional<std::string> distribution;
   std::optional<uint32_t> fields;
+  bool name_columns = false;
   std::optional<std::string> value_bytes;
   std::optional<std::string> life;
   std::optional<uint32_t> scan_rows;

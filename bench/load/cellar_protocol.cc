@@ -87,8 +87,9 @@ std::string write_body(const Request& write) {
 }
 
 // Only the newest version: writes leave older versions, which other stores do not return either.
-std::string read_body(Bytes key) {
+std::string read_body(Bytes key, const std::vector<std::string>& columns) {
   wire::DecodedGet get;
+  for (const std::string& column : columns) get.columns.push_back({kFamily, column});
   get.row = key;
   get.versions = 1;
   std::string body;
@@ -154,7 +155,7 @@ class CellarProtocol final : public Protocol {
       case Operation::read:
       case Operation::modify:
         if (!read_ || !read_->fits(request.key, {}, 0))
-          read_.emplace(read_body(request.key), request.key, Bytes(), 0);
+          read_.emplace(read_body(request.key, target_.columns), request.key, Bytes(), 0);
         return append_request(out, fb::Op::Get, id, read_->body(request.key, {}));
       case Operation::remove:
         return append_request(out, fb::Op::MutateRow, id, remove_body(request.key));

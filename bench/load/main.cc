@@ -77,6 +77,8 @@ class Session {
                                               : Route::any;
     target_.shard_of = [this](cellar::Bytes key) { return map_.locate(key).shard; };
     target_.wants_values = a_.load.verify;
+    const uint32_t fields = a_.name_columns ? a_.load.workload.fields : 0;
+    for (uint32_t i = 0; i < fields; ++i) target_.columns.push_back(field_name(i, fields));
     if (a_.load.client.token_file.empty()) return {};
     TRY(target_.token, cellar::client::read_token_file(a_.load.client.token_file));
     return {};

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/load/workload.h"
 #include "io/base/bytes.h"
@@ -66,6 +67,7 @@ struct CellarTarget {
   Route route = Route::any;
   ShardOf shard_of;  // for a route other than any
   bool wants_values = false;
+  std::vector<std::string> columns;  // that point reads name, of the family; none: whole rows
 };
 std::unique_ptr<Protocol> make_cellar_protocol(CellarTarget target);
 // Rows of one field are strings (SET and GET), others are hashes (HSET and HGETALL).
