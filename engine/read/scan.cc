@@ -553,7 +553,7 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (!setup_.watch) {
     ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
   }
-  const bool tries = counts_runs_ && !with_expiry_ && is_one_row(spec.rows);
+  const bool tries = counts_runs_ && is_one_row(spec.rows);
   if (tries || (!setup_.watch && is_read_of_one_row(spec))) {
     wanted_columns_ = wanted_columns(spec, setup_.columns);
   }

@@ -37,14 +37,20 @@ void rewrite_without(FamilySchema& family, const std::vector<bool>& taken_back) 
   family.rule = std::move(rules.back());
 }
 
-// Takes back every open change whose rule `wanted` loosens.
+// Numbers are no times: a rule of ages from before the family had sequence numbers would kill them.
+bool fits(const FamilySchema& family, const RetentionRule& rule) {
+  return family.timestamps != TimestampMeaning::sequence || !rule.has(RuleNode::Kind::max_age);
+}
+
+// Takes back every open change whose rule `wanted` loosens, unless the rule before it does not fit
+// the family any more.
 void take_back(FamilySchema& family, const StepRule& wanted, int64_t now_us) {
   const std::vector<RetentionRule> rules = rules_of(family);
   std::vector<bool> taken_back;
   for (size_t i = 0; i < family.history.size(); ++i) {
     const StepRule came(rules[i + 1]);
-    taken_back.push_back(family.history[i].can_be_undone(now_us) && wanted.keeps_all_of(came) &&
-                         !came.keeps_all_of(wanted));
+    taken_back.push_back(family.history[i].can_be_undone(now_us) && fits(family, rules[i]) &&
+                         wanted.keeps_all_of(came) && !came.keeps_all_of(wanted));
   }
   rewrite_without(family, taken_back);
 }

@@ -12,8 +12,10 @@ constexpr double kOnset = 0.5;  // fraction of a bound
 
 constexpr double per_us(double per_second) { return per_second * 1e-6; }
 
-// Of the newest measurement in the average, if it is one of a full memtable.
+// Of the newest measurement in the average.
 constexpr double kNewestWeight = 0.25;
+// Flushes of less than one in so many of a full memtable weigh less.
+constexpr double kSmallFlush = 64;
 
 }  // namespace
 
@@ -69,8 +71,9 @@ void FlowControl::flushed(uint64_t bytes, int64_t took_us) {
   const double seconds = static_cast<double>(std::max<int64_t>(took_us, 1)) / 1e6;
   const auto size = static_cast<double>(bytes);
   // The time of a small flush is that of its syncs: it says little about the disk.
-  const double full = levels_ ? static_cast<double>(levels_().full_memtable_bytes) / 2 : 0;
-  const double weight = kNewestWeight * std::min(1.0, size / std::max(full, 1.0));
+  const double small =
+      levels_ ? static_cast<double>(levels_().full_memtable_bytes) / kSmallFlush : 0;
+  const double weight = kNewestWeight * std::min(1.0, size / std::max(small, 1.0));
   flush_drain_ += (size / seconds - flush_drain_) * weight;
 }
 

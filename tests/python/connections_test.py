@@ -12,6 +12,7 @@ import support
 from support import WRITE, Bed, FakeNode, Listener, all_of, cellar, frame, refusal, reply
 from cellar import Applied, Code, Mutation, Token
 from cellar import _frames, _session
+from cellar._connection import Connection
 from cellar._frames import Kind
 from cellar._schema.MutateRowRequest import MutateRowRequest
 from cellar._schema.Op import Op
@@ -88,6 +89,21 @@ class BothClients(Bed):
             self.assertEqual(node.connections, before + 1)
 
         node = self.listen(FakeNode(answer))
+        await self.with_both(body, node.address)
+
+    async def test_short_timeouts_leave_a_dead_connection(self):
+        async def body(client):
+            dead.append(node.connections + 1)
+            failures = 0
+            while node.connections <= dead[-1] and failures < 5:
+                try:
+                    await client.ping(timeout=0.5)
+                except cellar.DeadlineExceeded:
+                    failures += 1
+            self.assertIn(failures, (2, 3))  # a second of silence
+
+        dead = []
+        node = self.listen(FakeNode(lambda op, rid, b, n: b"" if n in dead else reply(op, rid)))
         await self.with_both(body, node.address)
 
     async def test_nodes_that_name_each_other_are_asked_in_bounded_number(self):
@@ -224,6 +240,19 @@ class Asyncio(Bed):
             )
         self.assertEqual(write, 0)
         self.assertIsInstance(read, cellar.DeadlineExceeded)
+
+    async def test_a_short_timeout_during_a_long_call_leaves_it_alone(self):
+        def answer(op, rid, b, n):
+            time.sleep(1.5 if op == Op.DropRowRange else 0)
+            return reply(op, rid)
+
+        node = self.listen(FakeNode(answer))
+        async with cellar.AsyncClient(node.address) as client:
+            write = asyncio.create_task(drop(client))
+            await asyncio.sleep(1.2)  # the node is silent for longer than SILENCE_S
+            await self.failure_of(cellar.DeadlineExceeded, client.read_row("t", "r", timeout=0.05))
+            self.assertEqual(await write, 0)
+        self.assertEqual(node.connections, 1)
 
     async def test_close_ends_calls_whose_bytes_nobody_reads(self):
         node = self.listen(Deaf())
@@ -394,6 +423,59 @@ class Threads(Bed):
             self.within(4, lambda: client.mutate_row("t", large, token=Token.draw(), timeout=5))
             self.assertEqual(node.connections, 1)
             rows.close()
+
+    async def test_a_send_between_a_wait_and_its_receive_loses_nothing(self):
+        """As when a scan is collected as garbage there."""
+
+        def answer(op, rid, b, n):
+            time.sleep(0.1)
+            return reply(op, rid)
+
+        def wait_at_most(connection, *times):
+            wait(connection, *times)
+            if connection.session.hello is not None and not nested:
+                nested.append(True)
+                connection._send_small(connection.session.ping())
+
+        nested, wait = [], Connection._wait_at_most
+        node = self.listen(FakeNode(answer))
+        with mock.patch.object(Connection, "_wait_at_most", wait_at_most), cellar.Client(node.address) as client:
+            drop(client)
+            self.assertEqual((nested, node.connections), ([True], 1))
+
+    async def test_a_send_amid_received_frames_waits_without_spinning(self):
+        def take(connection):
+            looks.append(True)
+            taken(connection)
+
+        looks, taken = [], Connection._take_what_is_there
+        node = self.listen(Deaf())
+        with cellar.Client(node.address) as client:
+            connection = client._connection(node.address)
+            node._open[-1].sendall(b"x")
+            connection._taking = True
+            with mock.patch.object(Connection, "_take_what_is_there", take), self.assertRaises(TimeoutError):
+                connection._send(bytes(64 << 20), time.monotonic() + 0.3)
+            connection._taking = False
+        self.assertLess(len(looks), 50)
+
+    async def test_an_interrupted_farewell_ends_its_connection(self):
+        """The bytes that were not sent would hold back those of later requests."""
+
+        def answer(op, rid, b, n):
+            return frame(Kind.CHUNK, op, rid, FIRST_ROW) if op == Op.ReadRows else reply(op, rid)
+
+        node = self.listen(FakeNode(answer))
+        with cellar.Client(node.address) as client:
+            rows = client.read_rows("t")
+            self.assertEqual(next(rows).key, b"first")
+            connection = client._connections[node.address]
+            with mock.patch.object(connection, "_socket", mock.Mock(wraps=connection._socket)) as broken:
+                broken.send.side_effect = KeyboardInterrupt
+                with self.assertRaises(KeyboardInterrupt):
+                    rows.close()
+            client.ping(timeout=SOON_S)
+            self.assertEqual(node.connections, 2)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ Result<ExportScan> scan_binary(std::FILE* file) {
 // Iterates over complete lines.
 class WholeLines {
  public:
-  explicit WholeLines(std::FILE* file) : lines_(file) {}
+  WholeLines(std::FILE* file, size_t max_line_bytes) : lines_(file, max_line_bytes) {}
   bool next(std::string_view& line, uint64_t& begin) {
     begin = lines_.bytes();
     auto read = lines_.next();
@@ -54,7 +54,7 @@ class WholeLines {
 
 Result<ExportScan> scan_json(std::FILE* file) {
   ExportScan scan;
-  WholeLines lines(file);
+  WholeLines lines(file, LineReader::kMaxJsonLineBytes);
   std::string_view line;
   uint64_t begin = 0;
   while (lines.next(line, begin)) {
@@ -76,7 +76,7 @@ Result<ExportScan> scan_csv(std::FILE* file, const JsonForms& forms) {
   ExportScan scan;
   ExportScan open;  // includes the row being read
   std::string open_key;
-  WholeLines lines(file);
+  WholeLines lines(file, LineReader::kMaxLineBytes);
   std::string_view line;
   uint64_t begin = 0;
   if (!lines.next(line, begin)) return scan;

@@ -167,6 +167,8 @@ Result<void> Importer::run(RecordSource& source) {
   // Records read before the file turned out to be damaged are still written.
   if (result || !tally_->broken) {
     Result<void> drained = drain();
+    // Closes the last span: all before the damage is acknowledged.
+    if (!result && drained) next_span(read_to_);
     if (result) result = std::move(drained);
   }
   if (!result) {
@@ -183,8 +185,8 @@ Result<void> Importer::run(RecordSource& source) {
 
 Result<void> Importer::read_all(RecordSource& source) {
   while (true) {
-    const Position before = source.position();
-    if (span_records_ >= kSpanRecords) next_span(before);
+    read_to_ = source.position();
+    if (span_records_ >= kSpanRecords) next_span(read_to_);
     auto record = source.next();
     tally_->stats.bytes = source.bytes();
     if (!record) {

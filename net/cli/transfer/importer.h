@@ -146,6 +146,7 @@ class Importer {
   Ending ending_;
   std::shared_ptr<Span> span_;
   size_t span_records_ = 0;
+  Position read_to_;  // before the last record; after a failed read the source's own is behind it
   int64_t began_us_ = 0;
   int64_t told_us_ = 0;
   int64_t acknowledged_us_ = 0;

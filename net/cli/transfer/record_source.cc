@@ -65,12 +65,16 @@ Result<std::optional<std::string_view>> LineReader::next() {
     const size_t taken = part.size() + (ended_ ? 1 : 0);
     next_ += taken;
     at_.offset += taken;
+    too_long |= line_.size() + part.size() > max_line_bytes_;
     if (line_.empty() && ended_ && !too_long) {
       line = part;
       break;
     }
-    too_long |= line_.size() + part.size() > kMaxLineBytes;
-    if (!too_long) line_ += part;
+    if (too_long) {
+      std::string().swap(line_);  // clear() would keep its memory
+    } else {
+      line_ += part;
+    }
     line = line_;
   }
   // A line that could only be read in part is lost too.
@@ -81,7 +85,7 @@ Result<std::optional<std::string_view>> LineReader::next() {
   if (!any) return std::optional<std::string_view>();
   ++at_.line;
   if (too_long) {
-    return fail(Errc::resource_exhausted, "the line is longer than {} bytes", kMaxLineBytes);
+    return fail(Errc::resource_exhausted, "the line is longer than {} bytes", max_line_bytes_);
   }
   carriage_return_ = line.ends_with('\r');
   if (carriage_return_) line.remove_suffix(1);
@@ -147,7 +151,8 @@ Result<Format> guess_format(std::string_view file) {
 
 std::unique_ptr<RecordSource> open_source(Format format, std::FILE* file,
                                           const SourceOptions& options) {
-  LineReader lines(file);
+  LineReader lines(
+      file, format == Format::jsonl ? LineReader::kMaxJsonLineBytes : LineReader::kMaxLineBytes);
   switch (format) {
     case Format::csv:
       return csv_source(std::move(lines), options);

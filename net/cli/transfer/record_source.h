@@ -23,11 +23,13 @@ struct Position {
 // Reads the lines of a file without their ends; counts lines and bytes. Does not own the file.
 class LineReader {
  public:
+  static constexpr size_t kMaxLineBytes = 64u << 20;
   // More than export writes: a row of 256 MiB in JSON, where a byte is at most six.
-  static constexpr size_t kMaxLineBytes = size_t{2} << 30;
+  static constexpr size_t kMaxJsonLineBytes = size_t{2} << 30;
 
-  explicit LineReader(std::FILE* file) : file_(file) {}
-  // Empty at the end. RESOURCE_EXHAUSTED: the line was longer than kMaxLineBytes and is skipped.
+  explicit LineReader(std::FILE* file, size_t max_line_bytes = kMaxLineBytes)
+      : file_(file), max_line_bytes_(max_line_bytes) {}
+  // Empty at the end. RESOURCE_EXHAUSTED: the line was longer than allowed and is skipped.
   // DATA_LOSS: the file cannot be read on.
   // The view is valid until the next call.
   Result<std::optional<std::string_view>> next();
@@ -44,6 +46,7 @@ class LineReader {
   bool fill();
 
   std::FILE* file_;
+  size_t max_line_bytes_;
   std::string piece_;  // a line or a part of one; unread from next_ on
   size_t next_ = 0;
   std::string line_;  // a line that spans pieces

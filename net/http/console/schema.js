@@ -116,7 +116,7 @@ export async function restoreTables(now) {
   dialog.replaceChildren(h("form", { method: "dialog" }, h("h1", { id: "dialog-title" }, "Dropped tables"),
     told.tables.length === 0 ? h("p", { class: "empty" }, "None can be restored.") : grid([["Table"], ["Dropped"], ["Bytes", "num"], ["Restorable for", "num"], [""]], told.tables.map((one) => h("tr", {},
       h("td", { class: "break" }, one.name), h("td", { class: "nowrap" }, moment(one.dropped_us)), h("td", { class: "num" }, bytes(one.bytes)), h("td", { class: "num" }, duration(Math.max(one.restorable_until_us - now, 0))),
-      h("td", {}, newest(one) ? h("button", { type: "button", class: "quiet", "data-restore": one.name, onclick: () => restore(one.name) }, "Restore") : h("span", { class: "soft small" }, "restore the later one, drop it again")))))),
+      h("td", {}, newest(one) ? h("button", { type: "button", class: "quiet", "data-restore": one.name, onclick: () => restore(one.name) }, "Restore") : h("span", { class: "soft small" }, "restore the later one, drop it again"))))),
     result, h("div", { class: "actions" }, h("button", { type: "submit", class: "quiet" }, "Close"))));
   dialog.showModal();
 }

@@ -51,14 +51,18 @@ Async<void> refuse_late(Timers& timers, Session& session, wire::FrameHeader hell
 bool log_in(LocalShard& shard, ShardSecurity& security, PeerLimiter& addresses, Session& session,
             const wire::FrameHeader& hello, Bytes token, std::string_view client_name) {
   const int64_t now_us = shard.timers().now_us();
-  if (const int64_t wait_us = addresses.refused_for_us(session.peer(), now_us); wait_us > 0) {
+  // A valid proof is always accepted: others behind the same address, or in its slot, may have
+  // failed. Tokens are too long to be guessed.
+  Result<Identity> identity = prove(security.policy(), session, token);
+  const bool spent = session.failed_logins() >= kMaxLogins;  // it closes after its last answer
+  const int64_t wait_us = addresses.refused_for_us(session.peer(), now_us);
+  if (spent || (!identity && wait_us > 0)) {
     ++security.counters().logins_refused;
     Error error(Errc::resource_exhausted, "too many logins from this address have failed");
     session.reply_error(hello,
                         std::move(error).retry_after(static_cast<uint32_t>(wait_us / 1000 + 1)));
     return false;
   }
-  Result<Identity> identity = prove(security.policy(), session, token);
   if (identity) {
     ++security.counters().logins;
     AuditEvent event = login_event(session, "login", token, client_name);

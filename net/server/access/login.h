@@ -1,8 +1,9 @@
 // Login: authentication in the hello of a node with principals, by token or, without a token, by
 // client certificate.
 //
-// Limits: the reply to a failed login is delayed, and after PeerLimiter::kMaxFailures an address
-// is refused for a while without a check; after kMaxLogins failures a connection is closed. A token
+// Limits: the reply to a failed login is delayed, and after PeerLimiter::kMaxFailures those of an
+// address are refused at once for a while, but for a valid proof; after kMaxLogins failures a
+// connection is closed. A token
 // received in plain text from another machine is rejected even if valid, because it has been
 // exposed.
 #pragma once

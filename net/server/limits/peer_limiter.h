@@ -5,7 +5,8 @@
 // which could otherwise use 2^64 addresses.
 //
 // A fixed number of slots, selected by a hash with a random seed per process. Addresses that share
-// a slot share its limits; clients cannot provoke that. Thread-safe.
+// a slot share its limits. A peer with a whole IPv6 network reaches every slot; a valid login does
+// not depend on them (access/login.h). Thread-safe.
 #pragma once
 
 #include <array>

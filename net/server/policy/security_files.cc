@@ -27,8 +27,10 @@ Result<void> refuse_without_ca(const security::Principals& principals) {
 SecurityFiles::Stamp SecurityFiles::stamp_of(const std::string& path) {
   struct stat found{};
   if (path.empty() || ::stat(path.c_str(), &found) != 0) return {};
-  return {found.st_mtim.tv_sec * int64_t{1'000'000'000} + found.st_mtim.tv_nsec, found.st_size,
-          found.st_ino};
+  const auto ns = [](const timespec& at) {
+    return at.tv_sec * int64_t{1'000'000'000} + at.tv_nsec;
+  };
+  return {ns(found.st_mtim), ns(found.st_ctim), found.st_size, found.st_ino};
 }
 
 SecurityFiles::TlsStamps SecurityFiles::tls_stamps() const {
@@ -97,17 +99,18 @@ bool SecurityFiles::refresh_tls(bool force) {
   const TlsStamps found = tls_stamps();
   const bool old_keys = clock_.boot_us() - tls_made_us_ > kTicketKeysUs;
   if (!force && !old_keys && found == tls_seen_) return false;
-  tls_seen_ = found;
-  tls_made_us_ = clock_.boot_us();
   auto tls = read_tls();
   if (tls && (*tls)->expires_s() * 1'000'000 < clock_.wall_us()) {
     tls = fail(Errc::invalid_argument, "certificate '{}': it has expired", options_.certificate);
   }
   if (!tls) {
-    log_error("server", "the new certificate is not used, the old one stays error=\"{}\"",
-              tls.error().message);
+    tell_once(fmt::format("the new certificate is not used, the old one stays error=\"{}\"",
+                          tls.error().message));
     return false;
   }
+  tls_seen_ = found;
+  tls_made_us_ = clock_.boot_us();
+  told_.clear();
   log_info("server", "certificate reloaded fingerprint={} before={}", (*tls)->fingerprint(),
            now_.tls->fingerprint());
   now_.tls = std::move(*tls);
@@ -117,16 +120,22 @@ bool SecurityFiles::refresh_tls(bool force) {
 bool SecurityFiles::refresh_principals(bool force) {
   const Stamp found = stamp_of(options_.principals);
   if (!force && found == principals_seen_) return false;
-  principals_seen_ = found;
   auto principals = read_principals();
   if (!principals) {
-    log_error("server", "the new principals are not used, the old ones stay error=\"{}\"",
-              principals.error().message);
+    tell_once(fmt::format("the new principals are not used, the old ones stay error=\"{}\"",
+                          principals.error().message));
     return false;
   }
+  principals_seen_ = found;
+  told_.clear();
   log_info("server", "principals reloaded count={}", (*principals)->all().size());
   now_.principals = std::move(*principals);
   return true;
+}
+
+void SecurityFiles::tell_once(std::string what) {
+  if (what != told_) log_error("server", "{}", what);
+  told_ = std::move(what);
 }
 
 }  // namespace cellar::server

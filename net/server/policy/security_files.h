@@ -32,6 +32,7 @@ class SecurityFiles {
  private:
   struct Stamp {
     int64_t changed_ns = 0;
+    int64_t status_ns = 0;  // of a change of owner or mode too
     int64_t size = -1;
     uint64_t inode = 0;
     friend bool operator==(const Stamp&, const Stamp&) = default;
@@ -43,13 +44,16 @@ class SecurityFiles {
   Result<std::shared_ptr<const security::Principals>> read_principals() const;
   bool refresh_tls(bool force);
   bool refresh_principals(bool force);
+  void tell_once(std::string what);
   void warn_of_key() const;
 
   const SecurityOptions& options_;
   const Clock& clock_;
   SecurityPolicy now_;
   TlsStamps tls_seen_{};
+  // Of the files that were loaded: what cannot be loaded is tried again at each refresh().
   Stamp principals_seen_;
+  std::string told_;  // the last failure
   int64_t tls_made_us_ = 0;
 };
 

@@ -81,12 +81,14 @@ class BackupJobs {
   // Cancels the job and waits for its end.
   Async<void> stop();
 
+  // A backup was taken, or not.
+  void count(bool done);
+
  private:
   Async<void> run(std::unique_ptr<FileSystem> fs);
   Async<Result<std::vector<engine::BackupSummary>>> list_in(std::string directory,
                                                             std::vector<std::string> within);
   Async<Result<void>> carry_out(engine::BackupStore& store);
-  void count(bool done);  // a job that takes a backup has ended
   Async<Result<std::string>> choose(engine::BackupStore& store);
 
   engine::Node& node_;

@@ -22,6 +22,7 @@ Result<const TableEntry*> table_named(LocalShard& shard, const FrameHeader& head
                                       const flatbuffers::String* name) {
   FrameHeader by_name = header;
   by_name.table_id = 0;
+  by_name.table_name = {};  // access was judged by the name in the body
   return find_table(shard.tables(), by_name, wire::text(name));
 }
 

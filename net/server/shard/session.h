@@ -149,6 +149,7 @@ class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHa
   const security::Principal* principal() const { return identity_.principal.get(); }
   const StreamFacts& facts() const { return facts_; }
   void log_in(security::Identity identity);
+  int failed_logins() const { return failed_logins_; }
   int login_failed() { return ++failed_logins_; }  // returns the number so far
   // Applies the present policy. False if the session was closed.
   bool renew_identity();

@@ -100,6 +100,33 @@ TEST_F(UndoRule, IsRefusedWhereTheFamilyForbidsTheOldRuleNow) {
   EXPECT_EQ(values(), (Values{"a5", "a4", "z5", "z4"}));
 }
 
+// Taken for times, the numbers would be of 1970, and dead by the rule of ages.
+TEST_F(UndoRule, ALooserRuleOfNumbersDoesNotTakeBackARuleOfAges) {
+  create(RetentionRule::max_age_us(24 * kHourUs));
+  engine::TableChange meaning = change_of_f();
+  meaning.alter[0].timestamps = TimestampMeaning::sequence;
+  meaning.alter[0].rule = RetentionRule::max_versions(3);
+  ASSERT_TRUE(node_.alter_table(meaning));
+  for (int64_t number = 1; number <= 5; ++number) {
+    ASSERT_TRUE(node_.set("t", "n", "f:q", number, fmt::format("n{}", number)));
+  }
+  const auto numbers = [this] {
+    Values found;
+    for (const OwnedCell& cell : *node_.read_row("t", "n")) found.push_back(cell.value);
+    return found;
+  };
+  EXPECT_EQ(numbers(), (Values{"n5", "n4", "n3"}));
+  ASSERT_TRUE(set_rule(RetentionRule::max_versions(5)));
+  EXPECT_GE(numbers().size(), 3u);
+  ASSERT_TRUE(node_.flush("t"));
+  node_.world().run_for_us(10 * kHourUs);
+  ASSERT_TRUE(node_.compact("t"));
+  EXPECT_GE(numbers().size(), 3u);
+  ASSERT_TRUE(node_.close());
+  ASSERT_TRUE(node_.reopen());
+  EXPECT_GE(numbers().size(), 3u);
+}
+
 // The clocks of two shards differ, and a merge takes time: a merge that finds the window just over
 // must not have dropped what an undo at the last moment brings back.
 TEST_F(UndoRule, MergesKeepWhatAChangeHidForTheMarginBeyondItsWindow) {

@@ -139,6 +139,7 @@ TEST(Pressure, ATabletThatIsDroppedAmidItsFlushKeepsNoOtherWaiting) {
   for (const char* name : {"x", "y"}) {
     engine::TableSpec spec;
     spec.name = name;
+    spec.granularity = Granularity::micros;
     spec.families.emplace_back().name = "f";
     spec.families[0].undo_window_us = 0;
     ASSERT_TRUE(node.create_table(std::move(spec)));
@@ -148,9 +149,10 @@ TEST(Pressure, ATabletThatIsDroppedAmidItsFlushKeepsNoOtherWaiting) {
   ASSERT_EQ(node.stats().flushes, 0u) << "it is under way";
   ASSERT_TRUE(node.drop_table("x"));
   faults.clear();
+  const uint64_t before = node.stats().flushes;
   for (int i = 0; i < 110; ++i) ASSERT_TRUE(node.write("y", key_of(i), put(10'000)));
   node.world().run_for_us(2'000'000);
-  EXPECT_EQ(node.stats().flushes, 1u);
+  EXPECT_GT(node.stats().flushes, before);
 }
 
 // Each has a merge due whenever one ends.

@@ -83,7 +83,7 @@ TEST_F(FlowTest, SmallFlushesSayLittleAboutTheDrain) {
   Clients clients(flow, 100);
   levels.memtable_bytes = levels.memtable_bound * 3 / 4;
   const double before = rate_of(clients);
-  for (int i = 0; i < 20; ++i) flow.flushed(4096, 20'000);
+  for (int i = 0; i < 10; ++i) flow.flushed(4096, 20'000);
   EXPECT_NEAR(rate_of(clients) / before, 1.0, 0.1);
   // Those of full memtables count.
   for (int i = 0; i < 20; ++i) flow.flushed(8u << 20, 1'000'000);

@@ -50,6 +50,17 @@ TEST(LineReader, AReadThatFailsIsNoEnd) {
   std::fclose(file);
 }
 
+TEST(LineReader, ALineThatIsTooLongIsSkipped) {
+  TextFile text("12345678\n123456789\nnext\n" + std::string(600'000, 'x') + "\nlast");
+  LineReader lines(text.file, 8);
+  EXPECT_EQ(**lines.next(), "12345678");
+  EXPECT_EQ(lines.next().error().message, "the line is longer than 8 bytes");
+  EXPECT_EQ(**lines.next(), "next");
+  EXPECT_EQ(lines.next().error().code, Errc::resource_exhausted);  // of several pieces
+  EXPECT_EQ(**lines.next(), "last");
+  EXPECT_EQ(lines.line(), 5u);
+}
+
 // ---- JSON lines ----
 
 TEST(JsonRows, ARowIsOneLineThatCanBeReadBack) {
@@ -137,7 +148,7 @@ TEST(Csv, ACarriageReturnInsideQuotesStays) {
 TEST(Csv, LinesLostToAnOpenQuoteInAPipeAreNamed) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  ASSERT_EQ(::write(ends[1], "a,\"open\nb,1\nc,2\n", 18), 18);
+  ASSERT_EQ(::write(ends[1], "a,\"open\nb,1\nc,2\n", 16), 16);
   ::close(ends[1]);
   std::FILE* file = ::fdopen(ends[0], "r");
   LineReader lines(file);
@@ -190,6 +201,13 @@ TEST(Csv, AnyNumberOfEmptyLinesIsPassedOver) {
   TextFile text("id,f:a\n" + std::string(1'000'000, '\n') + "r,v\n");
   const auto source = open_source(Format::csv, text.file, {});
   EXPECT_EQ(described(*source), std::vector<std::string>{"r f:a=v"});
+}
+
+TEST(Csv, ALineThatIsTooLongRejectsItsRecordOnly) {
+  TextFile text("id,f:a\nr1," + std::string(65u << 20, 'x') + "\nr2,2\n");
+  const auto source = open_source(Format::csv, text.file, {});
+  EXPECT_EQ(described(*source), (std::vector<std::string>{
+                                    "line 2: the line is longer than 67108864 bytes", "r2 f:a=2"}));
 }
 
 TEST(Csv, EachBadLineOfCellsIsNamed) {

@@ -393,6 +393,27 @@ TEST_F(Access, AHandleOfANameReachesNoOtherTable) {
   EXPECT_EQ(cells_of(*row).size(), 1u);
 }
 
+// Nor does the name in the body lend its rights to the table of the handle.
+TEST_F(Access, AHandleOfAnotherTableIsNotReachedByAnOwnNameInTheBody) {
+  auto peer = come_as(bed, "on-rwsgma");
+  uint64_t id = 950'000;
+  for (const Expected& expected : kExpected) {
+    const std::string body = body_of_op(expected.op, "mine.a");
+    if (body.empty() || expected.op == Op::DropTable) continue;
+    peer->send(wire::bind_frame(3, {.table = "other.a"}) +
+               wire::request_frame(expected.op, ++id, body, wire::FrameKind::request, 0, 3));
+    auto answer = peer->answer(id);
+    ASSERT_TRUE(answer) << fb::EnumNameOp(expected.op);
+    if (expected.op != Op::DescribeTable) continue;
+    ASSERT_EQ(answer->code(), Errc::ok);
+    EXPECT_EQ(wire::text(answer->root<fb::TableDescription>()->name()), "mine.a");
+  }
+  auto all = come_as(bed, "everything");
+  auto other = all->ask(Op::DescribeTable, body_of_op(Op::DescribeTable, "other.a"));
+  ASSERT_EQ(other->code(), Errc::ok);
+  EXPECT_EQ(other->root<fb::TableDescription>()->tablets()->size(), 1u);
+}
+
 TEST_F(Access, WhatAnAlterationNeedsDependsOnWhatItChanges) {
   const auto refused_as = [&](const char* who, std::vector<Part> parts) {
     auto peer = come_as(bed, who);

@@ -143,14 +143,28 @@ TEST_F(Login, AfterTooManyAnAddressIsRefusedForAWhileAndThenForgiven) {
   }
   bed.world().run_for_us(10'000);
   std::optional<Answer> answer;
-  come(bed, hello_body("old"), &answer);
+  come(bed, hello_body("wrong too"), &answer);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->code(), Errc::resource_exhausted);
   EXPECT_GT(answer->root<fb::Status>()->retry_after_ms(), 0u);
   EXPECT_LE(answer->root<fb::Status>()->retry_after_ms(), 60'000u);
   EXPECT_EQ(bed.counters().logins_refused, 1u);
+  EXPECT_EQ(hello(bed, "old"), Errc::ok) << "a valid token does not pay for others";
   bed.world().run_for_us(PeerLimiter::kForgiveUs + 100'000);
-  EXPECT_EQ(hello(bed, "old"), Errc::ok);
+  EXPECT_EQ(hello(bed, "wrong again"), Errc::unauthenticated);
+}
+
+TEST_F(Login, OfManyFailuresInOneWriteThreeCount) {
+  Peer peer(bed, false);
+  std::string frames;
+  wire::append_preface(frames, {});
+  for (uint64_t i = 1; i <= 8; ++i) {
+    frames += wire::request_frame(Op::Hello, i, hello_body(fmt::format("wrong {}", i)));
+  }
+  peer.send(frames);
+  bed.world().run_for_us(10'000'000);
+  EXPECT_EQ(bed.counters().login_failures, static_cast<uint64_t>(kMaxLogins));
+  EXPECT_TRUE(peer.closed());
 }
 
 TEST_F(Login, TheThirdFailureOfAConnectionClosesIt) {

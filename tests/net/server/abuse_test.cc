@@ -223,7 +223,9 @@ TEST(SlowPeer, ThatBreaksTheRulesIsClosedWithItsAnswersUntaken) {
   for (uint64_t i = 0; i < 12; ++i) {
     frames += wire::request_frame(Op::ReadRow, i + 10, wire::read_row_body("t", "big"));
   }
-  slow.send(frames + wire::request_frame(Op::Ping, 99, "", wire::FrameKind::reply));
+  slow.send(frames);
+  bed.world().run_for_us(1'000'000);
+  slow.send(wire::request_frame(Op::Ping, 99, "", wire::FrameKind::reply));
   bed.world().run_for_us(5'000'000);
   EXPECT_EQ(bed.shard(0).admission().connections(), 2u);
   bed.world().run_for_us(60'000'000);

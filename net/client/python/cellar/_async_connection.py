@@ -40,6 +40,7 @@ class AsyncConnection:
         self._clock = asyncio.Lock()
         self._failure: CellarError | None = None
         self._heard_at = 0.0
+        self._ignored_since = 0.0  # when the first request was sent that timed out since something was heard
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
         self._receiving: asyncio.Task[None] | None = None
@@ -145,8 +146,8 @@ class AsyncConnection:
 
     def abandon(self, request_id: int, in_vain: bool = False) -> None:
         """Nobody waits for the answer any more: the node is told. in_vain: the timeout passed; a connection on which
-        nothing came since the request, for SILENCE_S or longer, is closed. The request counts for the node until its
-        last frame, and so keeps its slot."""
+        nothing came since the request is closed after SILENCE_S of silence, also if that spans several requests that
+        timed out. The request counts for the node until its last frame, and so keeps its slot."""
         inbox = self._inboxes.pop(request_id, None)
         if inbox is None:
             return
@@ -155,11 +156,18 @@ class AsyncConnection:
             return
         self._abandoned.add(request_id)
         data = self.session.abandon(request_id)
-        waited = asyncio.get_running_loop().time() - inbox.sent_at
-        if in_vain and self._heard_at < inbox.sent_at and waited >= SILENCE_S:
+        if in_vain and self._is_silent(inbox.sent_at):
             self.close("the node was silent until the timeout")
         elif data:
             self._writer.write(data)
+
+    def _is_silent(self, sent_at: float) -> bool:
+        """Of a request that timed out. Requests that somebody still waits for do not count: they may take long."""
+        if self._heard_at >= sent_at:
+            return False
+        earlier_one = self._ignored_since > self._heard_at
+        self._ignored_since = min(self._ignored_since, sent_at) if earlier_one else sent_at
+        return asyncio.get_running_loop().time() - self._ignored_since >= SILENCE_S
 
     def credit(self, request_id: int, chunks: int) -> None:
         """The node may send so many more chunks."""

@@ -60,6 +60,7 @@ class Connection:
                 self._wait_at_most(deadline, deadline)
                 self._socket = identity.tls.wrap_socket(self._socket, server_hostname=identity.server_name(address))
             self._heard_at = self._waiting_since = time.monotonic()
+            self._ignored_since = 0.0  # when the first request was sent that was abandoned since something was heard
             self._pinged_at: float | None = None
             self._send(self.session.opening(), deadline)
             while self.session.hello is None:
@@ -147,11 +148,16 @@ class Connection:
         self._sent_at.pop(request_id, None)
 
     def abandon(self, request_id: int) -> None:
-        """Nobody waits for the answer any more: the node is told. A connection on which nothing came since the request,
-        for SILENCE_S or longer, is closed."""
+        """Nobody waits for the answer any more: the node is told. A connection on which nothing came since the request
+        is closed after SILENCE_S of silence, also if that spans several abandoned requests. Those that somebody still
+        waits for do not count: they may take long."""
         self._frames.pop(request_id, None)
         sent_at = self._sent_at.pop(request_id, 0.0)
-        silent = self._heard_at < sent_at and time.monotonic() - sent_at >= SILENCE_S
+        silent = self._heard_at < sent_at
+        if silent:
+            earlier_one = self._ignored_since > self._heard_at
+            self._ignored_since = min(self._ignored_since, sent_at) if earlier_one else sent_at
+            silent = time.monotonic() - self._ignored_since >= SILENCE_S
         if self._failure is not None:
             return
         data = self.session.abandon(request_id)
@@ -205,20 +211,25 @@ class Connection:
                 self._unsent.popleft()
 
     def _wait_for_room(self, until: float) -> None:
-        """Waits until more can be sent, or something arrives."""
+        """Waits until more can be sent, or something arrives. Amid `_take` nothing is taken, so what arrives does not
+        count: it would end each wait at once."""
         self._take_what_is_there()
         if self._failure is not None:
             raise ConnectionError(self._failure.message)
+        events = selectors.EVENT_WRITE if self._taking else selectors.EVENT_READ | selectors.EVENT_WRITE
         with selectors.DefaultSelector() as selector:
-            selector.register(self._socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
+            selector.register(self._socket, events)
             selector.select(max(until - time.monotonic(), LEAST_WAIT_S))
 
     def _send_small(self, data: bytes) -> None:
-        """Bytes that nobody waits for. If they cannot be sent, the connection is lost."""
+        """Bytes that nobody waits for. If they cannot be sent, the connection is lost; also after a Ctrl-C, because
+        later requests would be left to this `_send`."""
         try:
             self._send(data, time.monotonic() + self._keepalive)
-        except OSError as error:
+        except BaseException as error:
             self.close(f"the connection to {self.address} is lost: {error}")
+            if not isinstance(error, OSError):
+                raise
 
     def _receive_or_fail(self, deadline: float | None) -> None:
         """Receives something, or notes the loss of the connection. TimeoutError: the deadline passed."""
@@ -235,6 +246,8 @@ class Connection:
         self._wait_at_most(deadline if self.session.hello is None else earlier(deadline, quiet_until), deadline)
         try:
             data = self._socket.recv(RECEIVE_BYTES)
+        except _WOULD_BLOCK:
+            return  # a `_send` of a scan that was collected as garbage came between, and took the timeout away
         except TimeoutError:
             now = time.monotonic()
             if self.session.hello is None or (deadline is not None and now >= deadline):
