@@ -102,7 +102,7 @@ TEST_F(UndoRule, IsRefusedWhereTheFamilyForbidsTheOldRuleNow) {
 
 // Taken for times, the numbers would be of 1970, and dead by the rule of ages.
 TEST_F(UndoRule, ALooserRuleOfNumbersDoesNotTakeBackARuleOfAges) {
-  create(RetentionRule::max_age_us(24 * kHourUs));
+  ASSERT_TRUE(node_.create_table(table_of_rule(RetentionRule::max_age_us(24 * kHourUs), kHourUs)));
   engine::TableChange meaning = change_of_f();
   meaning.alter[0].timestamps = TimestampMeaning::sequence;
   meaning.alter[0].rule = RetentionRule::max_versions(3);
