@@ -47,7 +47,7 @@
 //      more.
 // Each shard's clock is raised to E with the change, because reads apply the rule from E. A removal
 // that judges by the old rules must not judge later than E: from step 2 on a tablet plans no flush,
-// no merge and no removal of dead tables (Tablet::rules_known). A plan made earlier that has not
+// no merge and no removal of dead tables (RuleHold::rules_known). A plan made earlier that has not
 // been installed by then is discarded (is_outdated() in plan_merge.h). The same holds for an undo,
 // which restores only what no merge has removed.
 // While the outcome of the edit is unknown (a failed manifest), reads go on by the old rules.
