@@ -60,7 +60,9 @@ struct Stage {
     const bool right = !plan.has(Feature::wall_jumps) && !plan.has(Feature::boots);
     const bool writes = plan.has(Feature::disk_errors) || plan.has(Feature::disk_hangs) ||
                         plan.has(Feature::disk_full) || plan.has(Feature::disk_slow);
-    op.from_us = right && (verb == Verb::read || !writes) ? now_us() - 11'000'000 : 0;
+    // Trusted time is never before the first start.
+    op.from_us =
+        right && (verb == Verb::read || !writes) ? now_us() - 11'000'000 : began_us - 1'000'000;
     return op;
   }
   void answered(RowOp& op) {
