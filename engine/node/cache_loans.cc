@@ -54,13 +54,12 @@ Async<void> CacheLoans::loop() {
 
 Async<void> CacheLoans::look() {
   std::vector<CacheOffer> offers(shards_.count());
-  size_t step_bytes = 0;
   auto ask = [this, &offers](ShardId shard) -> Async<Result<void>> {
     offers[shard.value()] = shards_.engine(shard).memory().offer();
     co_return Result<void>{};
   };
   (void)co_await shards_.on_every(std::move(ask));
-  step_bytes = shards_.engine(kHomeShard).memory().headroom_bytes();
+  const size_t step_bytes = shards_.engine(kHomeShard).memory().headroom_bytes();
   const std::optional<CacheLoan> loan = pick_loan(offers, step_bytes);
   if (loan) (void)co_await move(ShardId{loan->from}, ShardId{loan->to}, loan->bytes);
 }

@@ -21,7 +21,7 @@ namespace cellar::engine {
 // A shard at a look.
 struct CacheOffer {
   size_t lendable_bytes = 0;  // at most this can be lent
-  size_t unused_bytes = 0;    // of it, nobody holds it
+  size_t unused_bytes = 0;    // the part of it that is free
   uint64_t came_back = 0;     // blocks since the last look
   bool full = false;          // the cache uses what it may
 };

@@ -86,7 +86,7 @@ class MemoryBudget final : private MemtableGaugeWatcher {
   void grant(int64_t change);
   // Since the last call.
   CacheOffer offer();
-  // It has lent memory that its memtables need: `ask` is called once, until called() says that
+  // It has lent memory that its memtables need: `ask` is called once, until called_back() says that
   // there is no more to come.
   void on_short(std::function<void()> ask) { ask_back_ = std::move(ask); }
   bool is_short() const;

@@ -87,7 +87,7 @@ class MergeSlot {
 
   TrustedClock& clock_;
   bool taken_ = false;            // a turn is in use
-  std::deque<uint64_t> tickets_;  // of those that wait, in order
+  std::deque<uint64_t> tickets_;  // of the waiting jobs, in order
   uint64_t next_ticket_ = 0;
   ConditionVariable changed_;  // a turn has ended, or a tablet is obsolete
   MergeJob* job_ = nullptr;

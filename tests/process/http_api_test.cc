@@ -197,7 +197,7 @@ TEST_F(HttpApi, CellsTellTheirFate) {
   EXPECT_EQ(rows.size(), 40u);
 }
 
-// Three versions fit on no page of two cells: the page says so, and the next one goes on behind.
+// A row of three versions is larger than a page of two cells: it is cut, and the reply says so.
 TEST_F(HttpApi, ARowThatIsLargerThanAPageIsCut) {
   const json::value cut = ask("/api/v1/cells?table=users&prefix=user0007&limit=2");
   EXPECT_TRUE(cut.at("cut").as_bool());

@@ -9,8 +9,8 @@
 namespace cellar::cli {
 
 // A block is returned only after its checksum was verified; damage is DATA_LOSS and ends the file.
-// A file without its end is DATA_LOSS after its last whole block, and so is one that goes on behind
-// its end. FAILED_PRECONDITION: not an export file.
+// A file without its end is DATA_LOSS after its last whole block; so is a file with bytes after its
+// end. FAILED_PRECONDITION: not an export file.
 std::unique_ptr<RecordSource> binary_source(std::FILE* file);
 
 }  // namespace cellar::cli

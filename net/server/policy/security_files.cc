@@ -104,13 +104,14 @@ bool SecurityFiles::refresh_tls(bool force) {
     tls = fail(Errc::invalid_argument, "certificate '{}': it has expired", options_.certificate);
   }
   if (!tls) {
-    tell_once(fmt::format("the new certificate is not used, the old one stays error=\"{}\"",
+    tell_once(tls_told_,
+              fmt::format("the new certificate is not used, the old one stays error=\"{}\"",
                           tls.error().message));
     return false;
   }
   tls_seen_ = found;
   tls_made_us_ = clock_.boot_us();
-  told_.clear();
+  tls_told_.clear();
   log_info("server", "certificate reloaded fingerprint={} before={}", (*tls)->fingerprint(),
            now_.tls->fingerprint());
   now_.tls = std::move(*tls);
@@ -122,20 +123,21 @@ bool SecurityFiles::refresh_principals(bool force) {
   if (!force && found == principals_seen_) return false;
   auto principals = read_principals();
   if (!principals) {
-    tell_once(fmt::format("the new principals are not used, the old ones stay error=\"{}\"",
+    tell_once(principals_told_,
+              fmt::format("the new principals are not used, the old ones stay error=\"{}\"",
                           principals.error().message));
     return false;
   }
   principals_seen_ = found;
-  told_.clear();
+  principals_told_.clear();
   log_info("server", "principals reloaded count={}", (*principals)->all().size());
   now_.principals = std::move(*principals);
   return true;
 }
 
-void SecurityFiles::tell_once(std::string what) {
-  if (what != told_) log_error("server", "{}", what);
-  told_ = std::move(what);
+void SecurityFiles::tell_once(std::string& told, std::string what) {
+  if (what != told) log_error("server", "{}", what);
+  told = std::move(what);
 }
 
 }  // namespace cellar::server

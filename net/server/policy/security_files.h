@@ -44,7 +44,7 @@ class SecurityFiles {
   Result<std::shared_ptr<const security::Principals>> read_principals() const;
   bool refresh_tls(bool force);
   bool refresh_principals(bool force);
-  void tell_once(std::string what);
+  static void tell_once(std::string& told, std::string what);
   void warn_of_key() const;
 
   const SecurityOptions& options_;
@@ -53,7 +53,8 @@ class SecurityFiles {
   TlsStamps tls_seen_{};
   // Of the files that were loaded: what cannot be loaded is tried again at each refresh().
   Stamp principals_seen_;
-  std::string told_;  // the last failure
+  std::string tls_told_;  // the last failure, logged once
+  std::string principals_told_;
   int64_t tls_made_us_ = 0;
 };
 
