@@ -104,9 +104,7 @@ bool SecurityFiles::refresh_tls(bool force) {
     tls = fail(Errc::invalid_argument, "certificate '{}': it has expired", options_.certificate);
   }
   if (!tls) {
-    tell_once(tls_told_,
-              fmt::format("the new certificate is not used, the old one stays error=\"{}\"",
-                          tls.error().message));
+    tell_once(tls_told_, "certificate", tls.error().message);
     return false;
   }
   tls_seen_ = found;
@@ -123,9 +121,7 @@ bool SecurityFiles::refresh_principals(bool force) {
   if (!force && found == principals_seen_) return false;
   auto principals = read_principals();
   if (!principals) {
-    tell_once(principals_told_,
-              fmt::format("the new principals are not used, the old ones stay error=\"{}\"",
-                          principals.error().message));
+    tell_once(principals_told_, "principals", principals.error().message);
     return false;
   }
   principals_seen_ = found;
@@ -135,9 +131,11 @@ bool SecurityFiles::refresh_principals(bool force) {
   return true;
 }
 
-void SecurityFiles::tell_once(std::string& told, std::string what) {
-  if (what != told) log_error("server", "{}", what);
-  told = std::move(what);
+void SecurityFiles::tell_once(std::string& told, std::string_view what, const std::string& error) {
+  if (error != told) {
+    log_error("server", "new {} not used, the previous policy stays error=\"{}\"", what, error);
+  }
+  told = error;
 }
 
 }  // namespace cellar::server

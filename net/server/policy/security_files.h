@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "io/base/clock.h"
 #include "net/server/config/security_options.h"
@@ -44,7 +45,7 @@ class SecurityFiles {
   Result<std::shared_ptr<const security::Principals>> read_principals() const;
   bool refresh_tls(bool force);
   bool refresh_principals(bool force);
-  static void tell_once(std::string& told, std::string what);
+  static void tell_once(std::string& told, std::string_view what, const std::string& error);
   void warn_of_key() const;
 
   const SecurityOptions& options_;
