@@ -69,6 +69,12 @@ class Secure : public testing::Test {
   }
   std::string principals() const { return scratch / "principals.toml"; }
   std::string log() const { return read_all(scratch / "data.log"); }
+  size_t times_logged(std::string_view what) const {
+    size_t n = 0;
+    const std::string text = log();
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+  }
   fs::path program(const char* name) const {
     return fs::read_symlink("/proc/self/exe").parent_path() / name;
   }
@@ -283,34 +289,43 @@ TEST_F(Secure, CertificatesChangeWhileSessionsGoOn) {
   ASSERT_TRUE(start(secure_options())) << log();
   client::SyncClient before(options());
   ASSERT_TRUE(before.list_tables());
-  const auto reloads = [&](const char* what) {
-    size_t n = 0;
-    const std::string text = log();
-    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
-    return n;
-  };
   // Reloaded because the files have changed. The key differs, so for a moment the two do not match.
   authority.issue("node", {.name = "second"});
-  EXPECT_TRUE(eventually([&] { return reloads("certificate reloaded") == 1; })) << log();
+  EXPECT_TRUE(eventually([&] { return times_logged("certificate reloaded") == 1; })) << log();
   EXPECT_EQ(asks(options()), Errc::ok);
   ASSERT_TRUE(before.list_tables());
   EXPECT_EQ(before.client().stats().connects, 1u);
   // A bad certificate: the old one stays, and the log says why.
   write_all(authority.cert("node"), "rubbish");
-  EXPECT_TRUE(eventually([&] { return reloads("the old one stays") >= 1; })) << log();
+  EXPECT_TRUE(eventually([&] { return times_logged("new certificate not used") >= 1; })) << log();
   EXPECT_EQ(asks(options()), Errc::ok);
   // The same for an expired one.
   authority.issue("node", {.valid_from_s = -7200, .valid_to_s = -60});
-  EXPECT_TRUE(eventually([&] { return reloads("it has expired") == 1; })) << log();
+  EXPECT_TRUE(eventually([&] { return times_logged("it has expired") == 1; })) << log();
   EXPECT_EQ(asks(options()), Errc::ok);
   // Reloaded by SIGHUP.
   authority.issue("node", {.name = "third"});
-  const size_t loaded = reloads("certificate reloaded");
+  const size_t loaded = times_logged("certificate reloaded");
   kill(node->pid(), SIGHUP);
-  EXPECT_TRUE(eventually([&] { return reloads("certificate reloaded") > loaded; })) << log();
+  EXPECT_TRUE(eventually([&] { return times_logged("certificate reloaded") > loaded; })) << log();
   EXPECT_EQ(asks(options()), Errc::ok);
   ASSERT_TRUE(before.list_tables());
   EXPECT_EQ(before.client().stats().connects, 1u);
+}
+
+TEST_F(Secure, BadFilesAreLoggedOnceEachAndNotAtEveryLook) {
+  ASSERT_TRUE(start(secure_options())) << log();
+  write_all(authority.cert("node"), "rubbish");
+  write_all(principals(), "rubbish");
+  ASSERT_TRUE(eventually([&] {
+    return times_logged("new certificate not used") >= 1 &&
+           times_logged("new principals not used") >= 1;
+  })) << log();
+  // Several looks of 250 ms.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  EXPECT_EQ(times_logged("new certificate not used"), 1u) << log();
+  EXPECT_EQ(times_logged("new principals not used"), 1u) << log();
+  EXPECT_EQ(times_logged("error\\x3d"), 0u) << log();
 }
 
 TEST_F(Secure, ARevokedTokenEndsItsSessionsWithinASecond) {
@@ -335,7 +350,7 @@ TEST_F(Secure, ARevokedTokenEndsItsSessionsWithinASecond) {
   EXPECT_THAT(log(), HasSubstr("principals reloaded"));
   // An invalid file changes nothing.
   write_all(principals(), "[[principal]]\nname = \"app\"\ntokns = []\n");
-  EXPECT_TRUE(eventually([&] { return log().contains("the old ones stay"); }));
+  EXPECT_TRUE(eventually([&] { return log().contains("new principals not used"); }));
   client::ClientOptions with = options();
   with.token_file.clear();
   with.token = "another-token";
