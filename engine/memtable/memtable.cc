@@ -36,6 +36,7 @@ bool Memtable::add(Bytes key, Bytes value) {
   content_bytes_ += key.size() + value.size();
   deletes_ += parsed.kind != EntryKind::cell && parsed.kind != EntryKind::token;
   bounds_.add_entry(parsed, value);
+  columns_.add_entry(parsed);
   note_stamp(parsed.stamp);
   return true;
 }

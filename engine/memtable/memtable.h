@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/iter/column_list.h"
 #include "engine/iter/entry_iterator.h"
 #include "engine/iter/key_head.h"
 #include "engine/iter/range_delete.h"
@@ -70,6 +71,7 @@ class Memtable {
   CommitStamp min_stamp() const { return min_stamp_; }
   CommitStamp max_stamp() const { return max_stamp_; }
   const TimeBounds& time_bounds() const { return bounds_; }
+  const ColumnList& columns() const { return columns_; }
   // Of cells with their own expiry; INT64_MAX: none.
   int64_t earliest_expiry_us() const { return earliest_expiry_us_; }
   // Cells that replaced another cell of the memtable at the same timestamp.
@@ -149,6 +151,7 @@ class Memtable {
   CommitStamp min_stamp_ = kMaxStamp;
   CommitStamp max_stamp_;
   TimeBounds bounds_;
+  ColumnList columns_;
   std::vector<RangeTombstone> ranges_;
   std::multimap<CommitStamp, size_t> range_places_;  // index into ranges_
   bool frozen_ = false;

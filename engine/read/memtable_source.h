@@ -17,7 +17,7 @@ class MemtableSource final : public ReadSource {
   SourceBounds bounds() const override {
     const TimeBounds& times = memtable_.time_bounds();
     return {times.known, times.max_timestamp_us, memtable_.max_stamp(),
-            times.latest_expiry_us != INT64_MIN};
+            times.latest_expiry_us != INT64_MIN, &memtable_.columns()};
   }
   const std::vector<RangeTombstone>& range_deletes() const override {
     return memtable_.range_deletes();

@@ -39,12 +39,14 @@ bool is_row_covered(const ReadSources& sources, Bytes row, CommitStamp stamp) {
 WantedColumns wanted_columns(const ReadSpec& spec, const NamedColumns* only) {
   const TimeRange& times = spec.time_range;
   if (times.start_us > 0 || times.end_us != kMaxTimestampUs) return {};
-  if (!spec.filter) return {only, spec.versions};
+  if (!spec.filter) return {only, spec.versions, only == nullptr};
   const std::optional<NewestOf>& newest = spec.filter->newest();
   if (!newest) return {};
   const bool both = spec.versions != 0 && newest->versions != 0;
-  return {&newest->columns, both ? std::min(spec.versions, newest->versions)
-                                 : std::max(spec.versions, newest->versions)};
+  return {
+      &newest->columns,
+      both ? std::min(spec.versions, newest->versions) : std::max(spec.versions, newest->versions),
+      false};
 }
 
 NewestRead::Outcome NewestRead::run(const Request& request) {
@@ -66,7 +68,8 @@ NewestRead::Outcome NewestRead::run(const Request& request) {
     append_column_prefix(prefixes_[i], row_, columns[i].family, columns[i].qualifier);
     family_starts_[i].clear();
     append_family_start(family_starts_[i], lower_, columns[i].family);
-    probe_.add_column(columns[i].family, columns[i].qualifier);
+    // Filters are asked about the row alone if the columns are all that there are.
+    if (!request.every_column) probe_.add_column(columns[i].family, columns[i].qualifier);
   }
   scope_ = {};
   scope_.lower = lower_;
@@ -142,14 +145,21 @@ NewestRead::Outcome NewestRead::settle() {
   return open_more();
 }
 
+bool NewestRead::may_have(const SourceBounds& bounds, size_t number) const {
+  if (bounds.columns == nullptr || !bounds.columns->known()) return true;
+  return bounds.columns->has(Bytes(prefixes_[number]).substr(lower_.size()));
+}
+
 bool NewestRead::rest_may_stay_closed() const {
   for (size_t i = next_; i < sources_->size(); ++i) {
     const SourceBounds bounds = (*sources_)[i]->bounds();
     if (!bounds.known) return false;
-    for (const Column& column : columns_) {
-      const bool below = column.complete && bounds.max_timestamp_us <= column.last_us &&
-                         bounds.max_stamp < least_stamp_;
-      if (!below && bounds.max_stamp >= column.covered_below) return false;
+    const bool older = bounds.max_stamp < least_stamp_;
+    for (size_t k = 0; k < columns_.size(); ++k) {
+      const Column& column = columns_[k];
+      if (bounds.max_stamp < column.covered_below) continue;
+      const bool settled = column.complete && bounds.max_timestamp_us <= column.last_us;
+      if (!older || (!settled && may_have(bounds, k))) return false;
     }
   }
   return true;

@@ -10,11 +10,12 @@
 //   }
 //
 // A source may stay closed if for every column, by the source's bounds, either
-//   - the column has all its versions, or its family keeps no older ones, down to timestamp T; the
-//     source has no cell above T; and its stamps are below those of all cells judged so far. A
-//     cell's fate depends on nothing after it in key order (retention/column_judge.h), and a delete
-//     covers lesser stamps only; or
-//   - a delete of the column, family or row covers every stamp of the source.
+//   - a delete of the column, family or row covers every stamp of the source; or
+//   - its stamps are below those of all cells judged so far, and it has no cell of the column
+//     (SourceBounds::columns), or the column has all its versions, or its family keeps no older
+//     ones, down to timestamp T, and the source has no cell above T. A cell's fate depends on
+//     nothing after it in key order (retention/column_judge.h), and a delete covers lesser stamps
+//     only. Deletes of such a source cover cells of closed sources only, which are not wanted.
 //
 // Invariants
 //   1. The cells are those that a merge of all sources gives.
@@ -51,11 +52,12 @@ void set_row_bounds(Bytes row, std::string& lower, std::string& upper);
 // A row-range delete of some source, committed up to `stamp`, covers the row.
 bool is_row_covered(const ReadSources& sources, Bytes row, CommitStamp stamp);
 
-// The newest versions of named columns that a read of one row asks for.
+// The newest versions of columns that a read of one row asks for.
 struct WantedColumns {
-  const NamedColumns* columns =
-      nullptr;            // the filter's, or `only`; null: it asks for something else
+  // The filter's, or `only`; null: of every column, or it asks for something else.
+  const NamedColumns* columns = nullptr;
   uint32_t versions = 0;  // of each; 0: all
+  bool every_column = false;
 };
 // `only`: the columns that the caller of a read without a filter takes; null: all. REQUIRES:
 // is_read_of_one_row().
@@ -71,9 +73,12 @@ class NewestRead {
   static constexpr int kStepsBeforeSeek = 8;
 
   struct Request {
-    const NamedColumns& columns;  // these and the row must stay valid until the result is used
-    uint32_t versions = 0;        // 0: all
-    const ReadSources& sources;   // newest first
+    // The columns wanted, or all that the row may have (RowColumns). They and the row must stay
+    // valid until the result is used.
+    const NamedColumns& columns;
+    bool every_column = false;   // the latter
+    uint32_t versions = 0;       // 0: all
+    const ReadSources& sources;  // newest first
     Bytes row;
     CommitStamp stamp;      // the visible one
     int64_t now_us = 0;     // trusted time, not before the stamp
@@ -124,6 +129,7 @@ class NewestRead {
   Step judge_markers(size_t number, Step step);
   Step judge_column(size_t number, Step step);
   void take(size_t number);
+  bool may_have(const SourceBounds& bounds, size_t number) const;
   bool rest_may_stay_closed() const;
   Step forward(Bytes target, Step step);
   Step next();

@@ -18,7 +18,10 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
   start.cells = 0;
   const Bytes row = request.spec.rows.ranges().front().start;
   if (is_row_covered(request.sources, row, request.stamp)) return Outcome::handed_over;
-  if (request.spec.filter) return read_newest(request, sink, start);
+  const NewestRead::Outcome newest = find_newest(request, start);
+  if (newest == NewestRead::Outcome::done) return give_newest(request, sink, start.cells);
+  newest_.clear();
+  if (request.spec.filter || newest == NewestRead::Outcome::blocked) return Outcome::handed_over;
   set_row_bounds(row, lower_, upper_);
   Outcome outcome = Outcome::done;
   const Found found = find(request);
@@ -32,18 +35,30 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
   return outcome;
 }
 
-RowReader::Outcome RowReader::read_newest(const Request& request, CellSink& sink, RowStart& start) {
-  const Bytes row = request.spec.rows.ranges().front().start;
+// Unfit: it does not suit the read, either.
+NewestRead::Outcome RowReader::find_newest(const Request& request, const RowStart& start) {
   const WantedColumns wanted = wanted_columns(request.spec);
-  const NewestRead::Outcome found = newest_.run(
-      {*wanted.columns, wanted.versions, request.sources, row, start.stamp, start.now_us});
-  Outcome outcome = found == NewestRead::Outcome::done ? Outcome::done : Outcome::handed_over;
+  const NamedColumns* columns = wanted.columns;
+  if (wanted.every_column && request.sources.size() > 1) columns = columns_.of(request.sources);
+  if (columns == nullptr) return NewestRead::Outcome::unfit;
+  return newest_.run({.columns = *columns,
+                      .every_column = wanted.every_column,
+                      .versions = wanted.versions,
+                      .sources = request.sources,
+                      .row = request.spec.rows.ranges().front().start,
+                      .stamp = start.stamp,
+                      .now_us = start.now_us});
+}
+
+RowReader::Outcome RowReader::give_newest(const Request& request, CellSink& sink, uint64_t& cells) {
+  Outcome outcome = Outcome::done;
   for (size_t i = 0; outcome == Outcome::done && i < newest_.cells(); ++i) {
     const bool pause = sink.cell(newest_.cell(i)) == CellSink::Flow::pause;
-    ++start.cells;
-    if (pause && start.cells < newest_.cells()) outcome = Outcome::paused;
+    ++cells;
+    if (pause && cells < newest_.cells()) outcome = Outcome::paused;
   }
-  if (outcome == Outcome::done && start.cells != 0) sink.end_row(row);
+  if (outcome == Outcome::done && cells != 0)
+    sink.end_row(request.spec.rows.ranges().front().start);
   if (request.alive_until_us != nullptr)
     *request.alive_until_us = std::min(*request.alive_until_us, newest_.alive_until_us());
   newest_.clear();

@@ -12,7 +12,7 @@
 //   }
 //
 // The newest versions of named columns are read by NewestRead (newest_read.h), which leaves older
-// sources closed.
+// sources closed; those of all columns too, if the sources have few (row_columns.h).
 //
 // It judges entries like the cursor (cell_judge.h, cell_select.h) and reads the same sources.
 // Handed over are rows that lack a block, have more than kMostEntries entries or so many unwanted
@@ -32,6 +32,7 @@
 #include "engine/model/schema.h"
 #include "engine/read/cell_judge.h"
 #include "engine/read/newest_read.h"
+#include "engine/read/row_columns.h"
 #include "engine/read/row_start.h"
 #include "engine/read/source.h"
 #include "engine/sstable/wanted_entries.h"
@@ -70,7 +71,8 @@ class RowReader {
  private:
   enum class Found : uint8_t { nothing, row, unknown };
 
-  Outcome read_newest(const Request& request, CellSink& sink, RowStart& start);
+  NewestRead::Outcome find_newest(const Request& request, const RowStart& start);
+  Outcome give_newest(const Request& request, CellSink& sink, uint64_t& cells);
   Found find(const Request& request);
   Outcome give(const Request& request, CellSink& sink, uint64_t& cells);
 
@@ -83,6 +85,7 @@ class RowReader {
   RowProbe probe_;
   ReadWindow window_;
   NewestRead newest_;
+  RowColumns columns_;
   std::string lower_;  // keys of the row are [lower_, upper_)
   std::string upper_;
 };

@@ -9,12 +9,13 @@ namespace cellar::engine {
 
 RunSource::RunSource(std::vector<const TableSlice*> tables, bool prune)
     : tables_(std::move(tables)), prune_(prune), ranges_(&joined_) {
-  bounds_ = {true, INT64_MIN, CommitStamp{}, false};
+  bounds_ = {true, INT64_MIN, CommitStamp{}, false, &columns_};
   for (const TableSlice* table : tables_) {
     const TableMeta& meta = table->table().meta();
     bounds_.known &= meta.bounds.known;
     bounds_.max_timestamp_us = std::max(bounds_.max_timestamp_us, meta.bounds.max_timestamp_us);
     bounds_.max_stamp = std::max(bounds_.max_stamp, meta.max_stamp);
+    columns_.merge(meta.columns);
     bounds_.any_expiry |= meta.bounds.latest_expiry_us != INT64_MIN;
     if (table->range_deletes().empty()) continue;
     if (ranges_->empty()) {

@@ -35,6 +35,7 @@ class RunSource final : public ReadSource {
 
   std::vector<const TableSlice*> tables_;  // tables with entries
   bool prune_;
+  ColumnList columns_;
   SourceBounds bounds_;
   std::vector<RangeTombstone> joined_;  // if several tables have range deletes
   const std::vector<RangeTombstone>* ranges_ = nullptr;

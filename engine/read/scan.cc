@@ -79,10 +79,17 @@ std::optional<ScanStep> ScanCursor::find_newest() {
     outcome = newest_read_->resume();
   } else {
     renew_stamp();
-    if (!is_row_covered(*setup_.sources, newest_row_, stamp_)) {
-      outcome =
-          newest_read_->run({*wanted_columns_.columns, wanted_columns_.versions, *setup_.sources,
-                             newest_row_, stamp_, now_us_, setup_.started.has_value()});
+    const NamedColumns* columns =
+        wanted_columns_.every_column ? row_columns_.of(*setup_.sources) : wanted_columns_.columns;
+    if (columns != nullptr && !is_row_covered(*setup_.sources, newest_row_, stamp_)) {
+      outcome = newest_read_->run({.columns = *columns,
+                                   .every_column = wanted_columns_.every_column,
+                                   .versions = wanted_columns_.versions,
+                                   .sources = *setup_.sources,
+                                   .row = newest_row_,
+                                   .stamp = stamp_,
+                                   .now_us = now_us_,
+                                   .must_fit = setup_.started && !wanted_columns_.every_column});
     }
   }
   if (outcome == NewestRead::Outcome::blocked) {
@@ -557,7 +564,9 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (tries || (!setup_.watch && is_read_of_one_row(spec))) {
     wanted_columns_ = wanted_columns(spec, setup_.columns);
   }
-  if (wanted_columns_.columns == nullptr) {
+  // A row that was begun by a merge is ended by a merge, which copies no cells.
+  if (given_before_ != 0) wanted_columns_.every_column = false;
+  if (wanted_columns_.columns == nullptr && !wanted_columns_.every_column) {
     open_sources();
     return;
   }

@@ -76,6 +76,7 @@
 #include "engine/read/cell_watch.h"
 #include "engine/read/newest_read.h"
 #include "engine/read/range_deletes.h"
+#include "engine/read/row_columns.h"
 #include "engine/read/row_start.h"
 #include "engine/read/scan_ranges.h"
 #include "engine/read/source.h"
@@ -189,7 +190,7 @@ class ScanCursor {
   const TableRetention& retention() const {
     return own_retention_ ? *own_retention_ : *setup_.retention;
   }
-  // The newest versions of named columns, as long as newest_read_ suits.
+  // The newest versions of named or few columns, as long as newest_read_ suits.
   ScanStep run_newest(CellSink& sink);
   ScanStep run_merged(CellSink& sink);
   std::optional<ScanStep> find_newest();
@@ -273,6 +274,7 @@ class ScanCursor {
   RunCount runs_;
   std::optional<RowFilter> filter_;
   WantedColumns wanted_columns_;             // of newest_read_
+  RowColumns row_columns_;                   // of newest_read_, if the read wants every column
   std::unique_ptr<NewestRead> newest_read_;  // until it proves unfit; then as if it had never been
   std::string newest_row_;
   bool newest_found_ = false;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/iter/column_list.h"
 #include "engine/iter/iterator_arena.h"
 #include "engine/iter/range_delete.h"
 #include "engine/model/read_spec.h"
@@ -41,6 +42,7 @@ struct SourceBounds {
   int64_t max_timestamp_us = INT64_MAX;  // of cells; INT64_MIN: none
   CommitStamp max_stamp = kMaxStamp;     // of cells and deletes
   bool any_expiry = true;                // some cell has its own
+  const ColumnList* columns = nullptr;   // of cells; null or unknown: any
 };
 
 class ReadSource {

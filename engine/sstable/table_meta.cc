@@ -36,6 +36,7 @@ enum Tag : uint64_t {
   kProfile = 27,
   kColumnFilter = 28,
   kDictionary = 29,
+  kColumns = 30,
 };
 
 // One list of fields for both directions: `visit` receives (tag, field).
@@ -70,6 +71,7 @@ void for_each_field(Meta& m, Visit&& visit) {
   visit(kProfile, m.profile);
   visit(kColumnFilter, m.column_filter);
   visit(kDictionary, m.dictionary);
+  visit(kColumns, m.columns);
 }
 
 std::string number(uint64_t v) {
@@ -96,6 +98,7 @@ std::string content(const CellProfile& v) {
   encode_cell_profile(out, v);
   return out;
 }
+std::string content(const ColumnList& v) { return v.encoded(); }
 std::string content(const BlockHandle& v) { return number(v.offset) + number(v.size); }
 
 bool parse(Bytes in, uint64_t& out) {
@@ -137,9 +140,16 @@ bool parse(Bytes in, BlockHandle& out) {
   out.size = static_cast<uint32_t>(size);
   return reader.ok() && reader.at_end() && size <= UINT32_MAX;
 }
+bool parse(Bytes in, ColumnList& out) { return out.decode(in); }
 bool parse(Bytes in, CellProfile& out) {
   Reader reader(in);
   return decode_cell_profile(reader, out);
+}
+
+// Fields that may be missing.
+bool is_optional(Tag tag) { return tag == kProfile || tag == kColumns; }
+bool is_unknown(Tag tag, const TableMeta& meta) {
+  return (tag == kProfile && !meta.profile.known) || (tag == kColumns && !meta.columns.known());
 }
 
 }  // namespace
@@ -147,7 +157,7 @@ bool parse(Bytes in, CellProfile& out) {
 std::string encode_table_meta(const TableMeta& meta) {
   std::string out;
   for_each_field(meta, [&](Tag tag, const auto& field) {
-    if (tag == kProfile && !meta.profile.known) return;
+    if (is_unknown(tag, meta)) return;
     put_varint(out, tag);
     put_bytes(out, content(field));
   });
@@ -170,7 +180,7 @@ Result<TableMeta> decode_table_meta(Bytes encoded) {
     });
   }
   for_each_field(meta, [&](Tag tag, const auto&) {
-    if (tag != kProfile) good &= (found >> tag & 1) != 0;
+    if (!is_optional(tag)) good &= (found >> tag & 1) != 0;
   });
   if (!good || !in.ok()) {
     return fail(Errc::data_loss, "the facts about a table are malformed ({} bytes)",
@@ -181,7 +191,8 @@ Result<TableMeta> decode_table_meta(Bytes encoded) {
 
 size_t TableMeta::heap_bytes() const {
   size_t bytes = tablet_start.capacity() + tablet_end.capacity() + smallest_key.capacity() +
-                 largest_key.capacity() + profile.row_sample.capacity() * sizeof(uint64_t) +
+                 largest_key.capacity() + columns.heap_bytes() +
+                 profile.row_sample.capacity() * sizeof(uint64_t) +
                  profile.expiries.buckets().capacity() * sizeof(TimeHistogram::Bucket) +
                  profile.families.capacity() * sizeof(CellProfile::Family);
   for (const CellProfile::Family& family : profile.families) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/iter/cell_profile.h"
+#include "engine/iter/column_list.h"
 #include "engine/iter/time_bounds.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
@@ -41,8 +42,9 @@ struct TableMeta {
   TimeBounds bounds;  // of entries and range deletes
   // Every cell committed at or before this was alive then (retention/drop_policy.h); 0: unknown.
   CommitStamp gc_watermark;
-  CellProfile profile;        // of its cells
-  BlockHandle column_filter;  // size 0: none
+  CellProfile profile;                         // of its cells
+  ColumnList columns = ColumnList::unknown();  // of its cells
+  BlockHandle column_filter;                   // size 0: none
 
   // Storage.
   uint64_t blocks = 0;
@@ -64,8 +66,8 @@ struct TableMeta {
   bool operator==(const TableMeta&) const = default;
 };
 
-// Fields by tag; unknown tags are skipped. A missing profile is unknown; any other missing field is
-// damage. decode returns DATA_LOSS for invalid bytes.
+// Fields by tag; unknown tags are skipped. A missing profile or list of columns is unknown; any
+// other missing field is damage. decode returns DATA_LOSS for invalid bytes.
 std::string encode_table_meta(const TableMeta& meta);
 Result<TableMeta> decode_table_meta(Bytes encoded);
 

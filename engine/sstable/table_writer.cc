@@ -37,6 +37,7 @@ TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter>
   meta_.run = options_.run;
   meta_.gc_watermark = options_.gc_watermark;
   meta_.block_bytes = options_.block_bytes;
+  meta_.columns = ColumnList();
   meta_.compression = options_.compression;
   pending_ = encode_table_header(options_.blob);
   offset_ = pending_.size();
@@ -86,6 +87,7 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
     case EntryKind::cell:
       ++meta_.cells;
       profile_.add_cell(parsed, value, key.size() + value.size());
+      meta_.columns.add_entry(parsed);
       break;
     case EntryKind::row_delete:
       ++meta_.row_deletes;

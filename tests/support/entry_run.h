@@ -16,6 +16,7 @@ struct EntryRun {
   engine::EntryVector entries;  // sorted by key
   std::vector<engine::RangeTombstone> ranges;
   engine::SourceBounds bounds;  // unknown: reads open it always
+  engine::ColumnList columns = engine::ColumnList::unknown();
 };
 
 inline EntryRun copy_of(const engine::Memtable& memtable) {
@@ -26,6 +27,7 @@ inline EntryRun copy_of(const engine::Memtable& memtable) {
   run.ranges = memtable.range_deletes();
   run.bounds = {memtable.time_bounds().known, memtable.time_bounds().max_timestamp_us,
                 memtable.max_stamp(), memtable.time_bounds().latest_expiry_us != INT64_MIN};
+  run.columns = memtable.columns();
   return run;
 }
 
@@ -34,7 +36,11 @@ class EntryRunSource final : public engine::ReadSource {
   // Blocks before one move in `block_one_in`; without `random` never. Both outlive this.
   EntryRunSource(const EntryRun& run, Random* random, uint64_t block_one_in)
       : run_(run), random_(random), block_one_in_(block_one_in) {}
-  engine::SourceBounds bounds() const override { return run_.bounds; }
+  engine::SourceBounds bounds() const override {
+    engine::SourceBounds bounds = run_.bounds;
+    bounds.columns = &run_.columns;
+    return bounds;
+  }
   engine::EntryIterator* open(const engine::ReadScope& /*scope*/,
                               engine::IteratorArena& arena) const override {
     return arena.make<engine::VectorIterator>(run_.entries, random_, block_one_in_);
