@@ -7,15 +7,20 @@ static_assert(ColumnList::kMostColumns <= kMostNamedColumns);
 
 const NamedColumns* RowColumns::of(const ReadSources& sources) {
   const ColumnList* first = nullptr;
+  bool one = true;
   bool differ = false;
   for (const auto& source : sources) {
     const ColumnList* columns = source->bounds().columns;
     if (columns == nullptr || !columns->known()) return nullptr;
     if (columns->empty()) continue;
-    if (first == nullptr) first = columns;
+    if (first == nullptr) {
+      first = columns;
+      continue;
+    }
+    one = false;
     differ |= *columns != *first;
   }
-  if (first == nullptr) return nullptr;
+  if (one) return nullptr;
   if (!differ && *first == list_) return &names_;
   ColumnList all = *first;
   if (differ) {

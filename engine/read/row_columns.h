@@ -12,7 +12,8 @@ namespace cellar::engine {
 
 class RowColumns {
  public:
-  // Null: unknown, or more than ColumnList holds. Valid until the next call.
+  // Null: unknown, or more than ColumnList holds, or at most one source has cells, so that a read
+  // of these columns saves nothing. Valid until the next call.
   const NamedColumns* of(const ReadSources& sources);
 
  private:

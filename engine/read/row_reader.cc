@@ -39,7 +39,7 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
 NewestRead::Outcome RowReader::find_newest(const Request& request, const RowStart& start) {
   const WantedColumns wanted = wanted_columns(request.spec);
   const NamedColumns* columns = wanted.columns;
-  if (wanted.every_column && request.sources.size() > 1) columns = columns_.of(request.sources);
+  if (wanted.every_column) columns = columns_.of(request.sources);
   if (columns == nullptr) return NewestRead::Outcome::unfit;
   return newest_.run({.columns = *columns,
                       .every_column = wanted.every_column,

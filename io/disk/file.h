@@ -62,7 +62,7 @@ class File {
   // Reserves blocks; the size grows and the new bytes read as zeros.
   virtual Async<Result<void>> allocate(uint64_t offset, uint64_t size) = 0;
   virtual Async<Result<void>> truncate(uint64_t size) = 0;
-  virtual Async<Result<uint64_t>> size() = 0;
+  virtual Async<Result<uint64_t>> size() = 0;  // open for reading: may be that of the opening
   virtual Async<Result<void>> close() = 0;
   // Alignment of address, size and offset of operations; 1 for buffered files.
   virtual size_t alignment() const = 0;

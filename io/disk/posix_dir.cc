@@ -62,29 +62,28 @@ Result<std::unique_ptr<PosixDir>> PosixDir::open_root(const std::string& root) {
   return std::unique_ptr<PosixDir>(new PosixDir(std::move(fd)));
 }
 
-Result<Fd> PosixDir::open_dir(std::string_view path) const {
+Result<PosixDir::Dir> PosixDir::open_dir(std::string_view path) const {
   TRY_VOID(check_path(path));
-  Fd dir(::openat(root_.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!dir.valid()) return refuse("opening the directory", path);
+  Dir dir(root_.get());
   for (size_t at = 0; at < path.size();) {
     const size_t end = std::min(path.find('/', at), path.size());
     const std::string name(path.substr(at, end - at));
     Fd next(::openat(dir.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next.valid()) return refuse("opening the directory", path);
-    dir = std::move(next);
+    dir = Dir(std::move(next));
     at = end + 1;
   }
   return dir;
 }
 
-Result<Fd> PosixDir::open_parent(const std::string& path) const {
+Result<PosixDir::Dir> PosixDir::open_parent(const std::string& path) const {
   TRY_VOID(check_path(path));
   if (path.empty()) return fail(Errc::invalid_argument, "the root directory cannot be changed");
   return open_dir(path_parent(path));
 }
 
 Result<PosixDir::Opened> PosixDir::open(const std::string& path, OpenOptions options) const {
-  TRY(const Fd parent, open_parent(path));
+  TRY(const Dir parent, open_parent(path));
   const std::string name(path_leaf(path));
   int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;  // O_NONBLOCK: open of a FIFO must not block
   flags |= options.mode == OpenOptions::Mode::read ? O_RDONLY : O_RDWR;
@@ -93,9 +92,11 @@ Result<PosixDir::Opened> PosixDir::open(const std::string& path, OpenOptions opt
     return Fd(retry_interrupted(
         [&] { return ::openat(parent.get(), name.c_str(), flags | more, kFileMode); }));
   };
-  Fd fd = attempt(options.direct ? O_DIRECT : 0);
-  if (!fd.valid() && options.direct && errno == EINVAL) {
+  bool direct = options.direct;
+  Fd fd = attempt(direct ? O_DIRECT : 0);
+  if (!fd.valid() && direct && errno == EINVAL) {
     // The file system has no O_DIRECT. The file may have been created before the refusal.
+    direct = false;
     flags &= ~O_EXCL;
     fd = attempt(0);
   }
@@ -107,15 +108,15 @@ Result<PosixDir::Opened> PosixDir::open(const std::string& path, OpenOptions opt
     return refuse("opening", path);
   }
   // On a non-blocking descriptor io_uring returns EAGAIN where it would otherwise use a worker.
-  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK) != 0) {
+  if (::fcntl(fd.get(), F_SETFL, direct ? O_DIRECT : 0) != 0) {
     return refuse("opening", path);
   }
   const size_t alignment = options.direct ? direct_alignment(fd.get()) : 1;
-  return Opened{std::move(fd), alignment};
+  return Opened{std::move(fd), alignment, static_cast<uint64_t>(facts.st_size)};
 }
 
 Result<void> PosixDir::remove(const std::string& path) const {
-  TRY(const Fd parent, open_parent(path));
+  TRY(const Dir parent, open_parent(path));
   const std::string name(path_leaf(path));
   if (::unlinkat(parent.get(), name.c_str(), 0) == 0) return {};
   if (errno == EISDIR && ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) == 0) return {};
@@ -123,19 +124,24 @@ Result<void> PosixDir::remove(const std::string& path) const {
 }
 
 Result<void> PosixDir::rename(const std::string& from, const std::string& to) const {
-  TRY(const Fd parent, open_parent(from));
-  TRY(const Fd to_parent, open_parent(to));
+  TRY(const Dir parent, open_parent(from));
   const std::string name(path_leaf(from));
   const std::string to_name(path_leaf(to));
-  if (::renameat(parent.get(), name.c_str(), to_parent.get(), to_name.c_str()) != 0) {
+  const auto move_to = [&](const Dir& to_parent) -> Result<void> {
+    if (::renameat(parent.get(), name.c_str(), to_parent.get(), to_name.c_str()) == 0) return {};
     return refuse("renaming", fmt::format("{}' to '{}", from, to));
+  };
+  if (!to_name.empty() && path_parent(to) == path_parent(from)) {
+    TRY_VOID(check_path(to));
+    return move_to(parent);
   }
-  return {};
+  TRY(const Dir to_parent, open_parent(to));
+  return move_to(to_parent);
 }
 
 Result<void> PosixDir::create_dir(const std::string& path) const {
   if (path.empty()) return {};
-  TRY(const Fd parent, open_parent(path));
+  TRY(const Dir parent, open_parent(path));
   const std::string name(path_leaf(path));
   if (::mkdirat(parent.get(), name.c_str(), kDirMode) == 0) return {};
   if (errno != EEXIST) return refuse("creation", path);
@@ -149,14 +155,14 @@ Result<void> PosixDir::create_dir(const std::string& path) const {
 }
 
 Result<void> PosixDir::sync_dir(const std::string& path) const {
-  TRY(const Fd dir, open_dir(path));
+  TRY(const Dir dir, open_dir(path));
   const Fd readable(::openat(dir.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!readable.valid() || ::fsync(readable.get()) != 0) return refuse("sync of directory", path);
   return {};
 }
 
 Result<std::vector<DirEntry>> PosixDir::list(const std::string& path) const {
-  TRY(const Fd dir, open_dir(path));
+  TRY(const Dir dir, open_dir(path));
   Fd readable(::openat(dir.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!readable.valid()) return refuse("listing", path);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable.get()), &::closedir);
@@ -191,7 +197,7 @@ Result<uint64_t> PosixDir::free_bytes() const {
 }
 
 Result<PosixDir::Locked> PosixDir::try_lock(const std::string& path) const {
-  TRY(const Fd parent, open_parent(path));
+  TRY(const Dir parent, open_parent(path));
   const std::string name(path_leaf(path));
   Fd fd(::openat(parent.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kFileMode));
   if (!fd.valid()) return refuse("opening the lock", path);

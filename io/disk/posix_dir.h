@@ -40,6 +40,7 @@ class PosixDir {
   struct Opened {
     Fd fd;
     size_t alignment = 1;
+    uint64_t bytes = 0;  // size of the file
   };
   // If the file system refuses a direct open, the file is opened buffered with the same alignment.
   Result<Opened> open(const std::string& path, OpenOptions options) const;
@@ -63,10 +64,21 @@ class PosixDir {
   static Result<void> close(Fd fd, const std::string& path);
 
  private:
+  // A directory: the root, or one that was opened for a call.
+  class Dir {
+   public:
+    explicit Dir(int root) : fd_(root) {}
+    explicit Dir(Fd opened) : opened_(std::move(opened)), fd_(opened_.get()) {}
+    int get() const { return fd_; }
+
+   private:
+    Fd opened_;
+    int fd_;
+  };
+
   explicit PosixDir(Fd root) : root_(std::move(root)) {}
-  // Opens the directory `path`, O_PATH unless other flags are given.
-  Result<Fd> open_dir(std::string_view path) const;
-  Result<Fd> open_parent(const std::string& path) const;
+  Result<Dir> open_dir(std::string_view path) const;  // O_PATH
+  Result<Dir> open_parent(const std::string& path) const;
 
   const Fd root_;
 };

@@ -1,5 +1,7 @@
 #include "io/disk/posix_fs.h"
 
+#include <optional>
+
 #include "io/base/check.h"
 
 namespace cellar {
@@ -7,11 +9,14 @@ namespace {
 
 class PosixFile final : public File {
  public:
-  PosixFile(IoEngine& engine, BlockingPool& pool, PosixDir::Opened opened, std::string path)
+  PosixFile(IoEngine& engine, BlockingPool& pool, PosixDir::Opened opened, OpenOptions options,
+            std::string path)
       : engine_(engine),
         pool_(pool),
         fd_(std::move(opened.fd)),
         alignment_(opened.alignment),
+        fixed_bytes_(options.mode == OpenOptions::Mode::read ? std::optional(opened.bytes)
+                                                             : std::nullopt),
         path_(std::move(path)) {}
 
   void submit(IoOp& op) override {
@@ -29,8 +34,9 @@ class PosixFile final : public File {
     return pool_.run(call);
   }
   Async<Result<uint64_t>> size() override {
+    if (fixed_bytes_) co_return *fixed_bytes_;
     auto call = [this] { return PosixDir::size(open_fd(), path_); };
-    return pool_.run(call);
+    co_return co_await pool_.run(call);
   }
   Async<Result<void>> close() override {
     auto call = [this] {
@@ -52,6 +58,7 @@ class PosixFile final : public File {
   BlockingPool& pool_;
   Fd fd_;
   const size_t alignment_;
+  const std::optional<uint64_t> fixed_bytes_;  // the size at the opening, if it was for reading
   const std::string path_;
 };
 
@@ -60,7 +67,8 @@ class PosixFile final : public File {
 Async<Result<std::unique_ptr<File>>> PosixFs::open(std::string path, OpenOptions options) {
   auto call = [this, &path, options] { return root_->open(path, options); };
   CO_TRY(auto opened, co_await pool_.run(call));
-  co_return std::make_unique<PosixFile>(engine(), pool_, std::move(opened), std::move(path));
+  co_return std::make_unique<PosixFile>(engine(), pool_, std::move(opened), options,
+                                        std::move(path));
 }
 
 Async<Result<void>> PosixFs::remove(std::string path) {
