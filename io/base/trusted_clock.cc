@@ -2,13 +2,23 @@
 
 #include <algorithm>
 
+#include "io/base/saturating.h"
+
 namespace cellar {
+namespace {
+
+// Bound (2).
+int64_t line_us(const ClockAnchor& anchor, const Clock& machine) {
+  return saturating_add(anchor.trusted_us, with_drift_us(machine.boot_us() - anchor.boot_us));
+}
+
+}  // namespace
 
 int64_t with_drift_us(int64_t elapsed_us) {
   const int64_t elapsed = std::max<int64_t>(0, elapsed_us);
   constexpr int64_t kMillion = 1'000'000;
-  return elapsed + elapsed / kMillion * TrustedClock::kDriftPpm +
-         elapsed % kMillion * TrustedClock::kDriftPpm / kMillion;
+  return saturating_add(elapsed, elapsed / kMillion * TrustedClock::kDriftPpm +
+                                     elapsed % kMillion * TrustedClock::kDriftPpm / kMillion);
 }
 
 TrustedClock::TrustedClock(const Clock& machine)
@@ -17,8 +27,7 @@ TrustedClock::TrustedClock(const Clock& machine)
       last_us_(anchor_.trusted_us) {}
 
 int64_t TrustedClock::bounded_us() const {
-  const int64_t bound_us = anchor_.trusted_us + with_drift_us(machine_.boot_us() - anchor_.boot_us);
-  return std::min(machine_.wall_us(), bound_us);
+  return std::min(machine_.wall_us(), line_us(anchor_, machine_));
 }
 
 int64_t TrustedClock::now_us() {
@@ -30,8 +39,8 @@ int64_t TrustedClock::expected_us() { return std::max(now_us(), bounded_us()); }
 
 bool TrustedClock::stands() {
   // Every request calls this. Usually the first comparison decides, with one clock reading.
-  const int64_t bound_us = anchor_.trusted_us + with_drift_us(machine_.boot_us() - anchor_.boot_us);
-  return bound_us >= anchor_.permitted_us && machine_.wall_us() > anchor_.permitted_us;
+  return line_us(anchor_, machine_) >= anchor_.permitted_us &&
+         machine_.wall_us() > anchor_.permitted_us;
 }
 
 void TrustedClock::on_asked(void (*listener)(void* context), void* context) {
@@ -62,7 +71,7 @@ void TrustedClock::raise(int64_t reading_us) { last_us_ = std::max(last_us_, rea
 
 int64_t TrustedClock::held_us() {
   const int64_t expected = expected_us();
-  return std::max<int64_t>(0, machine_.wall_us() - expected);
+  return std::max<int64_t>(0, saturating_sub(machine_.wall_us(), expected));
 }
 
 }  // namespace cellar

@@ -157,6 +157,19 @@ TEST(TrustedClock, ALineBegunWhereItStandsDoesNotEndThat) {
   EXPECT_FALSE(clock.stands());
 }
 
+TEST(TrustedClock, ItsArithmeticSaturates) {
+  EXPECT_EQ(with_drift_us(INT64_MAX), INT64_MAX);
+  ManualClock machine(INT64_MAX, 0);
+  TrustedClock clock(machine);
+  clock.anchor({.trusted_us = INT64_MAX - 10, .boot_us = 0, .permitted_us = INT64_MAX - 5});
+  machine.set_boot("simulated", kHour);
+  EXPECT_TRUE(clock.stands());
+  EXPECT_EQ(clock.now_us(), INT64_MAX - 5);
+  machine.set_wall_us(INT64_MIN);
+  EXPECT_EQ(clock.now_us(), INT64_MAX - 5);
+  EXPECT_EQ(clock.held_us(), 0);
+}
+
 TEST(TrustedClock, UnderRandomJumpsNeverGoesBackNorOutrunsBootTime) {
   for (const uint64_t seed : test_seeds(50)) {
     Random random(seed);
