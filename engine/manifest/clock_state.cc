@@ -1,18 +1,15 @@
 #include "engine/manifest/clock_state.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "engine/manifest/decode.h"
 #include "io/base/coding.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
 
-int64_t saturating_add(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
+int64_t offset_of(int64_t wall_us, int64_t boot_us) { return saturating_sub(wall_us, boot_us); }
 
 ClockState stated(const ClockReading& now, int64_t trusted_us, const ClockRules& rules) {
   ClockState state;
@@ -23,7 +20,7 @@ ClockState stated(const ClockReading& now, int64_t trusted_us, const ClockRules&
   state.permitted_us = saturating_add(trusted_us, rules.permit_us);
   if (now.synchronised) {
     state.steady_since_us = now.boot_us;
-    state.steady_offset_us = now.wall_us - now.boot_us;
+    state.steady_offset_us = offset_of(now.wall_us, now.boot_us);
   }
   return state;
 }
@@ -32,13 +29,29 @@ bool same_boot(const ClockState& saved, const ClockReading& now) {
   return !now.boot_id.empty() && saved.boot_id == now.boot_id && now.boot_us >= saved.boot_us;
 }
 
-// `next` has just been stated: decides whether the steadiness of `before` continues.
-void carry_steadiness(const ClockState& before, const ClockReading& now, ClockState& next) {
+int64_t drift_us(int64_t elapsed_us) {
+  return saturating_sub(with_drift_us(elapsed_us), std::max<int64_t>(0, elapsed_us));
+}
+
+// Whether two offsets of the wall clock, `elapsed_us` apart, may be those of a steady clock.
+bool consistent(int64_t offset_us, int64_t earlier_us, int64_t elapsed_us) {
+  const int64_t most_us = saturating_add(kSteadyToleranceUs, drift_us(elapsed_us));
+  const int64_t moved_us = saturating_sub(offset_us, earlier_us);
+  return moved_us <= most_us && moved_us >= -most_us;
+}
+
+// `next` has just been stated: decides whether the steadiness of `before` continues. The drift of a
+// long steadiness is bounded, so that small steps do not hide in it; twice the time of a release
+// lets a clock that drifts all the time reach that release.
+void carry_steadiness(const ClockState& before, const ClockReading& now, const ClockRules& rules,
+                      ClockState& next) {
   if (before.steady_since_us < 0 || next.steady_since_us < 0) return;
-  const int64_t elapsed_us = now.boot_us - before.steady_since_us;
-  const int64_t drift_us = with_drift_us(elapsed_us) - elapsed_us;
-  const int64_t off_us = next.steady_offset_us - before.steady_offset_us;
-  if (std::abs(off_us) > kSteadyToleranceUs + drift_us) return;
+  const int64_t last_us = offset_of(before.wall_us, before.boot_us);
+  if (!consistent(next.steady_offset_us, last_us, now.boot_us - before.boot_us)) return;
+  const int64_t steady_us =
+      std::min(now.boot_us - before.steady_since_us,
+               saturating_add(rules.release_after_us, rules.release_after_us));
+  if (!consistent(next.steady_offset_us, before.steady_offset_us, steady_us)) return;
   next.steady_since_us = before.steady_since_us;
   next.steady_offset_us = before.steady_offset_us;
 }
@@ -51,15 +64,15 @@ ClockState continued(const ClockState& saved, const ClockReading& now, const Clo
   const int64_t elapsed_us = now.boot_us - saved.boot_us;
   const int64_t bound_us = saturating_add(saved.trusted_us, with_drift_us(elapsed_us));
   // Without a bound (tests) a wall clock counts as having been ahead only if it went back.
-  const int64_t drift_us = with_drift_us(elapsed_us) - elapsed_us;
-  const bool may_have_been_ahead = saved.permitted_us != INT64_MAX ||
-                                   saved.wall_us < saved.trusted_us ||
-                                   now.wall_us < saved.wall_us + elapsed_us - drift_us;
+  const int64_t least_us = saturating_add(saved.wall_us, elapsed_us - drift_us(elapsed_us));
+  const bool may_have_been_ahead =
+      saved.permitted_us != INT64_MAX || saved.wall_us < saved.trusted_us || now.wall_us < least_us;
   const int64_t answered_us =
       may_have_been_ahead ? std::min(saved.permitted_us, bound_us) : saved.trusted_us;
   ClockState state = stated(now, std::max(answered_us, std::min(now.wall_us, bound_us)), rules);
-  state.believable_us = saved.believable_us == 0 ? 0 : saved.believable_us + elapsed_us;
-  carry_steadiness(saved, now, state);
+  state.believable_us =
+      saved.believable_us == 0 ? 0 : saturating_add(saved.believable_us, elapsed_us);
+  carry_steadiness(saved, now, rules, state);
   return state;
 }
 
@@ -149,19 +162,20 @@ ClockState renewed(const ClockState& state, int64_t trusted_us, const ClockReadi
   trusted_us = std::max(trusted_us, state.trusted_us);
   ClockState next = stated(now, trusted_us, rules);
   const int64_t elapsed_us = now.boot_us - state.boot_us;
-  next.believable_us = state.believable_us == 0 ? 0 : state.believable_us + elapsed_us;
+  next.believable_us =
+      state.believable_us == 0 ? 0 : saturating_add(state.believable_us, elapsed_us);
   if (now.synchronised && next.believable_us != 0) {
     next = stated(now, std::max(trusted_us, std::min(now.wall_us, next.believable_us)), rules);
   }
   if (next.steady_since_us < 0) return next;
-  carry_steadiness(state, now, next);
+  carry_steadiness(state, now, rules, next);
   const bool long_enough = now.boot_us - next.steady_since_us >= rules.release_after_us;
   return long_enough && now.wall_us > next.trusted_us ? released(next, now, rules) : next;
 }
 
 ClockState released(const ClockState& state, const ClockReading& now, const ClockRules& rules) {
   ClockState next = stated(now, std::max(state.trusted_us, now.wall_us), rules);
-  carry_steadiness(state, now, next);
+  carry_steadiness(state, now, rules, next);
   return next;
 }
 

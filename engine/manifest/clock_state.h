@@ -13,6 +13,11 @@
 // After another boot time starts at the end of the permission. Real time may be earlier; then the
 // start waits for it (wait_after_boot_us), so that nothing expires early.
 //
+// Held time ends by an operator, or when the wall clock has been *steady* for release_after_us:
+// called synchronised at every anchor, and moved against the boot-time clock, since the last anchor
+// and since the steadiness began, by no more than drift and kSteadyToleranceUs. So a jump ahead
+// ends the steadiness, however long it has lasted.
+//
 // Example: the anchor says 12:00 on Monday. The machine comes back with its clock at Friday 12:00,
 // synchronised: time starts on Thursday 12:00 (72 h), and 24 h are held.
 #pragma once
@@ -39,7 +44,7 @@ struct ClockState {
   // A gap over a reboot that becomes credible, up to this time, once the kernel's clock is
   // synchronised; 0: none. Counted at `boot_us`.
   int64_t believable_us = 0;
-  // Boot time since which the wall clock has been synchronised and consistent; -1: it is not.
+  // Boot time since which the wall clock has been steady; -1: it is not.
   int64_t steady_since_us = -1;
   int64_t steady_offset_us = 0;  // wall clock minus boot-time clock at that time
 
@@ -55,7 +60,7 @@ struct ClockRules {
   int64_t release_after_us = 24 * 3'600'000'000LL;
 };
 
-// How far the wall clock may drift against the boot-time clock (beyond 500 ppm) and still count as
+// How far the wall clock may move against the boot-time clock (beyond 500 ppm) and still count as
 // steady.
 inline constexpr int64_t kSteadyToleranceUs = 1'000'000;
 

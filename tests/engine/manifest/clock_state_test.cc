@@ -172,6 +172,43 @@ TEST(ClockState, AClockThatKeepsJumpingOrIsNotSynchronisedReleasesNothing) {
   }
 }
 
+// As after a change to summer time by hand, on a machine that has run for a year.
+TEST(ClockState, AClockThatWasSteadyForLongIsNotBelievedToJump) {
+  const ClockRules rules;
+  for (const int64_t days : {1, 10, 365}) {
+    SCOPED_TRACE(days);
+    const int64_t passed_us = days * 24 * kHour;
+    ClockState state = saved();
+    for (int64_t hour = 1; hour <= days * 24; ++hour) {
+      const int64_t now_us = kNoon + hour * kHour;
+      state = renewed(state, now_us, same_boot(hour * kHour, now_us), rules);
+    }
+    ASSERT_EQ(state.trusted_us, kNoon + passed_us);
+    const int64_t later_us = passed_us + 60 * kSecond;
+    for (const int64_t jump_us : {10 * kSecond, kHour}) {
+      const ClockReading now = same_boot(later_us, kNoon + later_us + jump_us);
+      EXPECT_EQ(renewed(state, kNoon + later_us, now, rules).trusted_us, kNoon + later_us);
+      EXPECT_LE(state_after_start(state, now, rules).trusted_us,
+                kNoon + passed_us + with_drift_us(60 * kSecond));
+    }
+  }
+}
+
+// 400 ppm: the offset of the two clocks moves by a minute in 42 h.
+TEST(ClockState, AClockThatDriftsIsSteady) {
+  ClockState state = saved();
+  const auto wall_us = [](int64_t passed_us) {
+    return kNoon + 400 * kHour + passed_us + passed_us / 2'500;
+  };
+  for (int64_t hour = 1; hour <= 24; ++hour) {
+    const int64_t passed_us = hour * kHour;
+    state = renewed(state, kNoon + passed_us, same_boot(passed_us, wall_us(passed_us)), {});
+    ASSERT_EQ(state.trusted_us, kNoon + passed_us);
+  }
+  state = renewed(state, kNoon + 25 * kHour, same_boot(25 * kHour, wall_us(25 * kHour)), {});
+  EXPECT_EQ(state.trusted_us, wall_us(25 * kHour));
+}
+
 TEST(ClockState, AnOperatorReleasesAtOnce) {
   const ClockReading now = same_boot(kHour, kNoon + 400 * kHour);
   EXPECT_EQ(released(saved(), now, {}).trusted_us, kNoon + 400 * kHour);
