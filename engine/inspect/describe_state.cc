@@ -46,7 +46,9 @@ Result<Lines> describe_clock(Bytes state) {
                  fmt::format("wall clock {}, boot-time clock {} us of boot {}",
                              time_text(clock.wall_us), clock.boot_us, clock.boot_id)};
   if (clock.believable_us != 0) {
-    lines.push_back("a gap is credible up to " + time_text(clock.believable_us));
+    lines.push_back(fmt::format("a gap is credible up to {}, less {} held before it",
+                                time_text(clock.believable_us),
+                                duration_text(clock.held_before_us)));
   }
   return lines;
 }

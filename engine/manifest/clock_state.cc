@@ -1,6 +1,7 @@
 #include "engine/manifest/clock_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/manifest/decode.h"
 #include "io/base/coding.h"
@@ -56,6 +57,13 @@ void carry_steadiness(const ClockState& before, const ClockReading& now, const C
   next.steady_offset_us = before.steady_offset_us;
 }
 
+// `next` has just been stated: the gap of `before` stays pending.
+void carry_gap(const ClockState& before, const ClockReading& now, ClockState& next) {
+  if (before.believable_us == 0) return;
+  next.believable_us = saturating_add(before.believable_us, now.boot_us - before.boot_us);
+  next.held_before_us = before.held_before_us;
+}
+
 // Continues as if the node had not stopped: time is at most the bound, and no answer was given
 // later. The wall clock cannot decide this, because it may have been ahead since the anchor and be
 // right or behind now. Time therefore starts at the latest instant of a possible answer, which is
@@ -70,27 +78,48 @@ ClockState continued(const ClockState& saved, const ClockReading& now, const Clo
   const int64_t answered_us =
       may_have_been_ahead ? std::min(saved.permitted_us, bound_us) : saved.trusted_us;
   ClockState state = stated(now, std::max(answered_us, std::min(now.wall_us, bound_us)), rules);
-  state.believable_us =
-      saved.believable_us == 0 ? 0 : saturating_add(saved.believable_us, elapsed_us);
+  carry_gap(saved, now, state);
   carry_steadiness(saved, now, rules, state);
+  return state;
+}
+
+// What was held where the gap of a boot after `saved` begins.
+int64_t held_before_us(const ClockState& saved) {
+  if (saved.believable_us != 0) return saved.held_before_us;
+  return std::max<int64_t>(0, saturating_sub(saved.wall_us, saved.trusted_us));
+}
+
+// After another boot only the permission is known of the past, and a gap is pending.
+ClockState booted(const ClockState& saved, const ClockReading& now, const ClockRules& rules) {
+  // Without a bound (tests) the anchor itself is the best estimate.
+  const bool bounded = saved.permitted_us != INT64_MAX;
+  ClockState state = stated(now, bounded ? saved.permitted_us : saved.trusted_us, rules);
+  state.believable_us = saturating_add(saved.trusted_us, rules.max_trusted_gap_us);
+  state.held_before_us = held_before_us(saved);
   return state;
 }
 
 }  // namespace
 
 ClockReading ClockReading::of(const Clock& machine) {
+  // First: a reading from before the clock was set is not called synchronised.
+  const bool synchronised = machine.synchronised();
   return {.boot_id = machine.boot_id(),
           .boot_us = machine.boot_us(),
           .wall_us = machine.wall_us(),
-          .synchronised = machine.synchronised()};
+          .synchronised = synchronised};
 }
 
+// One field holds the offset of a steady clock, or what belongs to a pending gap: they exclude each
+// other.
 std::string encode_clock_state(const ClockState& state) {
+  const bool steady = state.steady_since_us >= 0;
+  const int64_t last_us = steady ? state.steady_offset_us : state.held_before_us;
   std::string out;
   put_u8(out, ClockState::kVersion);
   put_bytes(out, state.boot_id);
   for (const int64_t us : {state.boot_us, state.wall_us, state.trusted_us, state.permitted_us,
-                           state.believable_us, state.steady_since_us, state.steady_offset_us}) {
+                           state.believable_us, state.steady_since_us, last_us}) {
     put_u64(out, static_cast<uint64_t>(us));
   }
   return out;
@@ -106,6 +135,7 @@ Result<ClockState> decode_clock_state(Bytes encoded) {
     *us = static_cast<int64_t>(in.u64());
   }
   TRY_VOID(check_consumed(in, "clock state"));
+  if (state.steady_since_us < 0) state.held_before_us = std::exchange(state.steady_offset_us, 0);
   return state;
 }
 
@@ -115,45 +145,39 @@ ClockState first_state(const ClockReading& now, const ClockRules& rules) {
 
 int64_t wait_after_boot_us(const ClockState& saved, const ClockReading& now) {
   if (same_boot(saved, now) || saved.permitted_us == INT64_MAX) return 0;
-  if (now.synchronised && now.wall_us >= saved.permitted_us) return 0;
+  const int64_t measured_us = saturating_sub(now.wall_us, held_before_us(saved));
+  if (now.synchronised && measured_us >= saved.permitted_us) return 0;
   // For a boot without an id it is unknown whether it began after the anchor.
   const int64_t since_us = now.boot_id.empty() ? 0 : std::max<int64_t>(0, now.boot_us);
-  const int64_t passed_us = since_us - (with_drift_us(since_us) - since_us);
-  return std::max<int64_t>(0, saved.permitted_us - saved.trusted_us - passed_us);
+  const int64_t passed_us = since_us - drift_us(since_us);
+  const int64_t permitted_us = saturating_sub(saved.permitted_us, saved.trusted_us);
+  return std::max<int64_t>(0, saturating_sub(permitted_us, passed_us));
 }
 
 ClockState standing_state(const ClockState& saved, const ClockReading& now,
                           const ClockRules& rules) {
-  ClockState state = saved;
+  ClockState state;
   if (same_boot(saved, now)) {
     const int64_t elapsed_us = now.boot_us - saved.boot_us;
-    state.trusted_us = saturating_add(saved.trusted_us, with_drift_us(elapsed_us));
-    state.trusted_us = std::min(state.trusted_us, saved.permitted_us);
+    const int64_t bound_us = saturating_add(saved.trusted_us, with_drift_us(elapsed_us));
+    state = stated(now, std::min(bound_us, saved.permitted_us), rules);
+    carry_gap(saved, now, state);
+    carry_steadiness(saved, now, rules, state);
   } else if (saved.permitted_us != INT64_MAX) {
-    state.trusted_us = saved.permitted_us;
+    state = booted(saved, now, rules);
   } else {
     // Without a bound (tests) the anchor itself is the best estimate.
     state = state_after_start(saved, now, rules);
   }
   state.permitted_us = state.trusted_us;
-  state.boot_id = now.boot_id;
-  state.boot_us = now.boot_us;
   return state;
 }
 
 ClockState state_after_start(const ClockState& saved, const ClockReading& now,
                              const ClockRules& rules) {
-  if (same_boot(saved, now)) {
-    // A pending gap may have become credible meanwhile.
-    const ClockState state = continued(saved, now, rules);
-    return renewed(state, state.trusted_us, now, rules);
-  }
-  // The boot-time clock has restarted: only the permission is known of the past.
-  const int64_t believable_us = saturating_add(saved.trusted_us, rules.max_trusted_gap_us);
-  // Without a bound (tests) the anchor itself is the best estimate.
-  const bool bounded = saved.permitted_us != INT64_MAX;
-  ClockState state = stated(now, bounded ? saved.permitted_us : saved.trusted_us, rules);
-  if (now.wall_us > state.trusted_us) state.believable_us = believable_us;
+  // A pending gap may have become credible meanwhile.
+  const ClockState state =
+      same_boot(saved, now) ? continued(saved, now, rules) : booted(saved, now, rules);
   return renewed(state, state.trusted_us, now, rules);
 }
 
@@ -161,11 +185,10 @@ ClockState renewed(const ClockState& state, int64_t trusted_us, const ClockReadi
                    const ClockRules& rules) {
   trusted_us = std::max(trusted_us, state.trusted_us);
   ClockState next = stated(now, trusted_us, rules);
-  const int64_t elapsed_us = now.boot_us - state.boot_us;
-  next.believable_us =
-      state.believable_us == 0 ? 0 : saturating_add(state.believable_us, elapsed_us);
+  carry_gap(state, now, next);
   if (now.synchronised && next.believable_us != 0) {
-    next = stated(now, std::max(trusted_us, std::min(now.wall_us, next.believable_us)), rules);
+    const int64_t end_us = saturating_sub(now.wall_us, next.held_before_us);
+    next = stated(now, std::max(trusted_us, std::min(end_us, next.believable_us)), rules);
   }
   if (next.steady_since_us < 0) return next;
   carry_steadiness(state, now, rules, next);
@@ -174,7 +197,8 @@ ClockState renewed(const ClockState& state, int64_t trusted_us, const ClockReadi
 }
 
 ClockState released(const ClockState& state, const ClockReading& now, const ClockRules& rules) {
-  ClockState next = stated(now, std::max(state.trusted_us, now.wall_us), rules);
+  if (now.wall_us <= state.trusted_us) return renewed(state, state.trusted_us, now, rules);
+  ClockState next = stated(now, now.wall_us, rules);
   carry_steadiness(state, now, rules, next);
   return next;
 }

@@ -158,7 +158,6 @@ std::optional<ClockState> clock_not_before(std::optional<ClockState> known, Comm
   clock.wall_us = std::max(clock.wall_us, last_us);
   clock.trusted_us = std::max(clock.trusted_us, last_us);
   clock.permitted_us = std::max(clock.permitted_us, last_us);
-  clock.believable_us = 0;
   clock.steady_since_us = -1;
   return clock;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,13 @@ ClockReading other_boot(int64_t wall_us, bool synchronised = true) {
       .boot_id = "two", .boot_us = 9 * kSecond, .wall_us = wall_us, .synchronised = synchronised};
 }
 
+// As a start finds it.
+ClockState reread(const ClockState& state) {
+  const auto back = decode_clock_state(encode_clock_state(state));
+  EXPECT_TRUE(back);
+  return back.value_or(ClockState());
+}
+
 TEST(ClockState, ANewDirectoryBelievesTheWall) {
   EXPECT_EQ(saved().trusted_us, kNoon);
   EXPECT_EQ(saved().permitted_us, kNoon + ClockRules().permit_us);
@@ -43,6 +51,14 @@ TEST(ClockState, ComesBackFromItsBytes) {
   for (size_t n = 0; n < bytes.size(); ++n) {
     EXPECT_FALSE(decode_clock_state(Bytes(bytes).substr(0, n))) << n;
   }
+}
+
+TEST(ClockState, AGapThatIsNotMeasuredComesBackFromItsBytes) {
+  ClockState state = renewed(saved(), kNoon + kHour, same_boot(kHour, kNoon + 241 * kHour), {});
+  state = state_after_start(state, other_boot(9 * kSecond, false), {});
+  EXPECT_EQ(state.believable_us, kNoon + 73 * kHour);
+  EXPECT_EQ(state.held_before_us, 240 * kHour);
+  EXPECT_EQ(reread(state), state);
 }
 
 TEST(ClockState, WithinOneBootTimeGoesOnAsIfTheNodeHadRun) {
@@ -100,6 +116,167 @@ TEST(ClockState, OverABootAClockThatWentBackStandsStill) {
             saved().permitted_us);
 }
 
+// A machine without a battery clock, or with a slow one.
+TEST(ClockState, OverABootAClockThatIsBehindUntilItIsSynchronisedIsBelieved) {
+  for (const int64_t wall_us : {kNoon - kHour, int64_t{9 * kSecond}}) {
+    ClockReading now = other_boot(wall_us, false);
+    ClockState state = state_after_start(saved(), now, {});
+    EXPECT_EQ(state.trusted_us, saved().permitted_us);
+    now.boot_us += kSecond;
+    now.wall_us += kSecond;
+    state = renewed(state, state.trusted_us, now, {});
+    EXPECT_EQ(state.trusted_us, saved().permitted_us);
+    state = state_after_start(reread(state), now, {});
+    now.boot_us += kSecond;
+    now.wall_us = kNoon + 5 * kHour;
+    state = renewed(reread(state), state.trusted_us, now, {});
+    EXPECT_LE(state.trusted_us, saved().permitted_us + 3 * kSecond) << "it may be set and be wrong";
+    now.synchronised = true;
+    state = renewed(reread(state), state.trusted_us, now, {});
+    EXPECT_EQ(state.trusted_us, now.wall_us);
+  }
+}
+
+TEST(ClockState, OverABootAClockThatIsSynchronisedLateIsBelievedUpToTheBound) {
+  const ClockRules rules;
+  ClockReading now = other_boot(9 * kSecond, false);
+  ClockState state = state_after_start(saved(), now, rules);
+  now.boot_us += kHour;
+  now.wall_us = kNoon + 100 * kHour;
+  now.synchronised = true;
+  state = renewed(state, state.trusted_us, now, rules);
+  EXPECT_EQ(state.trusted_us, kNoon + 73 * kHour) << "the hour of this boot is no gap";
+  now.boot_us += kSecond;
+  now.wall_us += 50 * kHour;
+  state = renewed(state, state.trusted_us + kSecond, now, rules);
+  EXPECT_EQ(state.trusted_us, kNoon + 73 * kHour + kSecond) << "a gap is measured once";
+}
+
+// The wall clock is 240 h ahead, and the kernel calls it synchronised.
+TEST(ClockState, OverAnyNumberOfBootsWhatWasHeldStaysHeld) {
+  const int64_t lead_us = 240 * kHour;
+  ClockState state = renewed(saved(), kNoon + kHour, same_boot(kHour, kNoon + lead_us + kHour), {});
+  ASSERT_EQ(state.trusted_us, kNoon + kHour);
+  int64_t real_us = kNoon + kHour;
+  for (int boot = 0; boot < 10; ++boot) {
+    real_us += 60 * kSecond;
+    ClockReading now = other_boot(real_us + lead_us);
+    now.boot_id = std::to_string(boot);
+    state = state_after_start(reread(state), now, {});
+    ASSERT_EQ(state.trusted_us, real_us) << "the minute that the boot took is believed";
+    real_us += 60 * kSecond;
+    now.boot_us += 60 * kSecond;
+    now.wall_us += 60 * kSecond;
+    state = renewed(reread(state), real_us, now, {});
+    ASSERT_EQ(state.trusted_us, real_us);
+  }
+}
+
+TEST(ClockState, AJumpOverABootIsBelievedUpToTheBoundOnce) {
+  const ClockRules rules;
+  int64_t wall_us = kNoon + 500 * kHour;
+  ClockState state = state_after_start(saved(), other_boot(wall_us), rules);
+  EXPECT_EQ(state.trusted_us, kNoon + 72 * kHour);
+  for (int boot = 1; boot <= 3; ++boot) {
+    wall_us += 10 * kSecond;
+    ClockReading now = other_boot(wall_us);
+    now.boot_id = std::to_string(boot);
+    state = state_after_start(reread(state), now, rules);
+    EXPECT_EQ(state.trusted_us, kNoon + 72 * kHour + boot * 10 * kSecond);
+  }
+}
+
+// The battery clock lags behind the wall clock, which was ahead.
+TEST(ClockState, AClockThatIsLessFarAheadAfterABootReleasesNothing) {
+  ClockState state = renewed(saved(), kNoon + kHour, same_boot(kHour, kNoon + 241 * kHour), {});
+  const int64_t permitted_us = state.permitted_us;
+  ClockReading now = other_boot(kNoon + 241 * kHour - 5 * kSecond);
+  state = state_after_start(reread(state), now, {});
+  EXPECT_EQ(state.trusted_us, permitted_us);
+  now.boot_id = "three";
+  now.wall_us += 60 * kSecond;
+  state = state_after_start(reread(state), now, {});
+  EXPECT_LE(state.trusted_us, permitted_us + 60 * kSecond);
+}
+
+TEST(ClockState, WhatWasHeldStaysHeldOverABootThatBeginsBehind) {
+  ClockState state = renewed(saved(), kNoon + kHour, same_boot(kHour, kNoon + 241 * kHour), {});
+  ClockReading now = other_boot(9 * kSecond, false);
+  state = state_after_start(reread(state), now, {});
+  now.boot_us += 20 * kSecond;
+  now.wall_us = kNoon + 241 * kHour + 60 * kSecond;
+  now.synchronised = true;
+  state = renewed(reread(state), state.trusted_us, now, {});
+  EXPECT_EQ(state.trusted_us, kNoon + kHour + 60 * kSecond);
+}
+
+TEST(ClockState, BootsBeforeTheClockIsSynchronisedAreOneGap) {
+  const ClockRules rules;
+  for (const int64_t hours : {9, 200}) {
+    ClockState state = state_after_start(saved(), other_boot(kNoon + 5 * kHour, false), rules);
+    ClockReading now = other_boot(kNoon + 8 * kHour, false);
+    for (const char* boot : {"three", "four"}) {
+      now.boot_id = boot;
+      state = state_after_start(reread(state), now, rules);
+      EXPECT_LT(state.trusted_us, kNoon + 10 * kSecond);
+    }
+    now.boot_us += kSecond;
+    now.wall_us = kNoon + hours * kHour;
+    now.synchronised = true;
+    state = renewed(reread(state), state.trusted_us, now, rules);
+    const int64_t most_us = kNoon + rules.max_trusted_gap_us;
+    EXPECT_GE(state.trusted_us, std::min(now.wall_us, most_us));
+    EXPECT_LE(state.trusted_us, std::min(now.wall_us, most_us + 10 * kSecond));
+  }
+}
+
+TEST(ClockState, AnOperatorWhoConfirmsAClockThatIsBehindEndsNoGap) {
+  ClockReading now = other_boot(9 * kSecond, false);
+  ClockState state = state_after_start(saved(), now, {});
+  state = released(state, now, {});
+  EXPECT_EQ(state.trusted_us, saved().permitted_us);
+  now.wall_us = kNoon + 5 * kHour;
+  now.synchronised = true;
+  EXPECT_EQ(renewed(state, state.trusted_us, now, {}).trusted_us, now.wall_us);
+}
+
+// Whatever the boots are like: a wall clock that is right whenever the kernel says so is believed
+// then, and one that is ahead since before these boots is never believed to be.
+TEST(ClockState, OverRandomBootsTimeIsThatOfTheRealClock) {
+  const ClockRules rules;
+  for (const uint64_t seed : test_seeds(300)) {
+    Random random(seed);
+    const int64_t lead_us = random.one_in(2) ? 0 : static_cast<int64_t>(random.below(400 * kHour));
+    int64_t real_us = kNoon + kSecond;
+    ClockReading now = same_boot(kSecond, real_us + lead_us);
+    ClockState state = renewed(saved(), real_us, now, rules);
+    for (int step = 0; step < 60; ++step) {
+      const bool boots = random.one_in(2);
+      const auto passed_us = static_cast<int64_t>(random.below(boots ? 2 * kHour : 4 * kSecond));
+      real_us += passed_us;
+      now.boot_us += passed_us;
+      if (boots) {
+        real_us += 3 * kSecond;  // so that the permission is over
+        now.boot_id = std::to_string(step);
+        now.boot_us = static_cast<int64_t>(random.below(3 * kSecond));
+        now.synchronised = false;
+      }
+      now.synchronised |= random.one_in(4);
+      now.wall_us =
+          now.synchronised ? real_us + lead_us : static_cast<int64_t>(random.below(2 * kNoon));
+      if (boots || random.one_in(4)) {
+        state = state_after_start(reread(state), now, rules);
+      } else {
+        state = renewed(state, std::min(now.wall_us, state.trusted_us + passed_us), now, rules);
+      }
+      const int64_t drift_us = (real_us - kNoon) / 2'000 + 1;
+      ASSERT_LE(state.trusted_us, real_us + drift_us) << "seed " << seed << " step " << step;
+      if (lead_us == 0 && now.synchronised)
+        ASSERT_GE(state.trusted_us, real_us) << "seed " << seed << " step " << step;
+    }
+  }
+}
+
 TEST(ClockState, AQuickRebootWaitsForWhatIsLeftOfThePermission) {
   const int64_t permit_us = ClockRules().permit_us;
   ClockReading now = other_boot(kNoon - kHour, false);
@@ -122,6 +299,16 @@ TEST(ClockState, AQuickRebootWaitsForWhatIsLeftOfThePermission) {
   EXPECT_EQ(wait_after_boot_us(unbounded, now), 0);
 }
 
+TEST(ClockState, AQuickRebootWaitsThoughAClockThatIsAheadIsCalledSynchronised) {
+  const ClockState state =
+      renewed(saved(), kNoon + kHour, same_boot(kHour, kNoon + 241 * kHour), {});
+  ClockReading now = other_boot(kNoon + 241 * kHour + kSecond);
+  now.boot_us = kSecond;
+  EXPECT_GE(wait_after_boot_us(state, now), kSecond);
+  now.wall_us += kSecond;
+  EXPECT_EQ(wait_after_boot_us(state, now), 0);
+}
+
 TEST(ClockState, WithoutAnAnchorOfItsOwnAStartStandsWhereAnswersMayHaveBeenGiven) {
   const auto stands_at = [](const ClockReading& now) {
     const ClockState state = standing_state(saved(), now, {});
@@ -133,6 +320,12 @@ TEST(ClockState, WithoutAnAnchorOfItsOwnAStartStandsWhereAnswersMayHaveBeenGiven
   EXPECT_EQ(stands_at(same_boot(kSecond, kNoon + kSecond)), kNoon + with_drift_us(kSecond));
   EXPECT_EQ(stands_at(same_boot(kHour, kNoon + kHour)), saved().permitted_us);
   EXPECT_EQ(stands_at(other_boot(kNoon + kHour)), saved().permitted_us);
+}
+
+TEST(ClockState, WithoutAnAnchorOfItsOwnAStartKnowsOfNoSteadinessBeforeItsBoot) {
+  EXPECT_EQ(standing_state(saved(), same_boot(kSecond, kNoon), {}).steady_since_us, 50 * kSecond);
+  EXPECT_EQ(standing_state(saved(), other_boot(kNoon), {}).steady_since_us, 9 * kSecond);
+  EXPECT_EQ(standing_state(saved(), other_boot(kNoon, false), {}).steady_since_us, -1);
 }
 
 TEST(ClockState, AnUnknownBootIsAnotherOne) {
@@ -207,6 +400,34 @@ TEST(ClockState, AClockThatDriftsIsSteady) {
   }
   state = renewed(state, kNoon + 25 * kHour, same_boot(25 * kHour, wall_us(25 * kHour)), {});
   EXPECT_EQ(state.trusted_us, wall_us(25 * kHour));
+}
+
+TEST(ClockState, ItsArithmeticSaturates) {
+  ClockRules rules;
+  rules.max_trusted_gap_us = INT64_MAX;
+  ClockReading now = other_boot(kNoon + 500 * kHour, false);
+  ClockState state = state_after_start(saved(), now, rules);
+  now.boot_us += kSecond;
+  state = state_after_start(renewed(state, state.trusted_us, now, rules), now, rules);
+  now.synchronised = true;
+  EXPECT_EQ(renewed(state, state.trusted_us, now, rules).trusted_us, now.wall_us);
+  for (const int64_t end_us : {INT64_MIN, INT64_MIN + kSecond, INT64_MAX - kSecond, INT64_MAX}) {
+    for (const bool synchronised : {true, false}) {
+      ClockState last = saved();
+      last.trusted_us = INT64_MAX - kSecond;
+      last.permitted_us = INT64_MAX - 1;
+      last.wall_us = end_us;
+      for (ClockReading there : {same_boot(kHour, end_us), other_boot(end_us, synchronised)}) {
+        there.synchronised = synchronised;
+        const ClockState next = state_after_start(last, there, rules);
+        EXPECT_GE(next.trusted_us, last.trusted_us);
+        EXPECT_GE(next.permitted_us, next.trusted_us);
+        EXPECT_GE(renewed(next, next.trusted_us, there, rules).trusted_us, next.trusted_us);
+        EXPECT_GE(released(next, there, rules).trusted_us, next.trusted_us);
+        EXPECT_GE(standing_state(last, there, rules).trusted_us, last.trusted_us);
+      }
+    }
+  }
 }
 
 TEST(ClockState, AnOperatorReleasesAtOnce) {

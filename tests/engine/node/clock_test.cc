@@ -61,6 +61,42 @@ TEST(NodeClock, AnotherBootBelievesThreeDaysAtMost) {
   EXPECT_EQ(node.clock_report().trusted_us, start_us + 72 * kHour);
 }
 
+// A kernel that calls a wrong clock synchronised, over and over.
+TEST(NodeClock, OverManyBootsHeldTimeStaysHeld) {
+  TestNode node(real_permission());
+  const int64_t start_us = node.clock_report().trusted_us;
+  node.world().clock().set_wall_us(start_us + 400 * kHour);
+  ASSERT_TRUE(node.renew_clock());
+  for (int boot = 1; boot <= 5; ++boot) {
+    node.crash(CrashPolicy::none);
+    node.machine_clock().advance_us(60 * kSecond);
+    node.machine_clock().set_boot("boot " + std::to_string(boot), 5 * kSecond);
+    ASSERT_TRUE(node.reopen());
+    EXPECT_NEAR(node.clock_report().trusted_us, start_us + boot * 60 * kSecond, kSecond);
+    EXPECT_NEAR(node.clock_report().held_us, 400 * kHour, kSecond);
+  }
+}
+
+TEST(NodeClock, AMachineWithoutABatteryClockIsBelievedWhenItIsSynchronised) {
+  TestNode node(real_permission());
+  const int64_t start_us = node.clock_report().trusted_us;
+  node.crash(CrashPolicy::none);
+  ManualClock& machine = node.machine_clock();
+  machine.set_boot("another", 20 * kSecond);
+  machine.set_wall_us(20 * kSecond);
+  machine.set_synchronised(false);
+  ASSERT_TRUE(node.reopen());
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + 10 * kSecond);
+  ASSERT_TRUE(node.renew_clock());
+  ASSERT_TRUE(node.release_held_time()) << "nothing is held yet";
+  node.kill();
+  machine.set_wall_us(start_us + 5 * kHour);
+  machine.set_synchronised(true);
+  ASSERT_TRUE(node.reopen());
+  EXPECT_NEAR(node.clock_report().trusted_us, start_us + 5 * kHour, kSecond);
+  EXPECT_EQ(node.clock_report().held_us, 0);
+}
+
 // The machine is back before the permission ends: real time has not reached its end yet.
 TEST(NodeClock, AfterAQuickRebootNothingDiesEarlyAndNothingComesBack) {
   for (const bool synchronised : {true, false}) {

@@ -1,5 +1,6 @@
 // What a repair keeps beside rows: rules and their undo windows, tokens, time, open range deletes.
 #include "engine/manifest/clock_state.h"
+#include "engine/repair/repair_work.h"
 #include "engine/store/manifest/manifest_file.h"
 #include "tests/engine/repair/repair_bed.h"
 #include "tests/engine/write/range_token_bed.h"
@@ -103,6 +104,19 @@ TEST_F(RepairState, TimeDoesNotGoBack) {
     ASSERT_TRUE(again.is_open());
     EXPECT_GE(again.clock_report().trusted_us, kStartUs);
   }
+}
+
+TEST_F(RepairState, AGapThatIsPendingStaysSo) {
+  ClockState known;
+  known.trusted_us = known.permitted_us = kStartUs;
+  known.believable_us = kStartUs + 72 * kHourUs;
+  known.held_before_us = 9;
+  const auto clock =
+      clock_not_before(known, CommitStamp{(static_cast<uint64_t>(kStartUs) + 5) * 1000});
+  ASSERT_TRUE(clock);
+  EXPECT_GT(clock->trusted_us, kStartUs);
+  EXPECT_EQ(clock->believable_us, known.believable_us);
+  EXPECT_EQ(clock->held_before_us, known.held_before_us);
 }
 
 }  // namespace
