@@ -1,11 +1,13 @@
 #include "engine/node/clock_keeper.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "engine/manifest/states.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 
@@ -56,7 +58,8 @@ Async<void> ClockKeeper::wait_after_boot(const ClockState& saved) {
 
 void ClockKeeper::serve() {
   tried_us_ = runtime_.timers.now_us();  // start() has written an anchor
-  if (renew_us_ > 0) spawn(runtime_.executor, loop());
+  serving_ = renew_us_ > 0;
+  if (serving_) spawn(runtime_.executor, loop());
 }
 
 Async<void> ClockKeeper::stop() {
@@ -64,6 +67,8 @@ Async<void> ClockKeeper::stop() {
   wake_.notify_all();
   moved_.notify_all();
   co_await running_.close();
+  // A failure is logged; then the next start knows less.
+  if (std::exchange(serving_, false) && held_time_changed()) (void)co_await renew();
 }
 
 void ClockKeeper::asked() {
@@ -76,14 +81,25 @@ int64_t ClockKeeper::until_next_us() const {
   return std::max<int64_t>(0, tried_us_ + every_us - runtime_.timers.now_us());
 }
 
+bool ClockKeeper::held_time_changed() const {
+  const ClockReading now = ClockReading::of(runtime_.clock.machine());
+  const auto held_us = [](const ClockState& state) {
+    return std::max<int64_t>(0, saturating_sub(state.wall_us, state.trusted_us));
+  };
+  const int64_t elapsed_us = now.boot_us - state_.boot_us;
+  const int64_t drift_us = with_drift_us(elapsed_us) - elapsed_us;
+  const int64_t more_us = held_us(expected(now)) - held_us(state_);
+  return std::abs(more_us) > kSlackUs + drift_us;
+}
+
 Async<void> ClockKeeper::loop() {
   auto pass = running_.enter();
   // It fails only for a shard that does not exist any more.
   (void)co_await clocks_.listen(true);
   while (pass && !stopping_) {
-    timer_.arm_after_us(until_next_us());
+    timer_.arm_after_us(std::min(until_next_us(), kLookUs));
     co_await wake_.wait();
-    if (!stopping_ && until_next_us() == 0) (void)co_await renew();
+    if (!stopping_ && (until_next_us() == 0 || held_time_changed())) (void)co_await renew();
   }
   timer_.cancel();
   patience_.cancel();
@@ -142,14 +158,20 @@ void ClockKeeper::tell_lag() {
             lag);
 }
 
-int64_t ClockKeeper::expected_us(const ClockReading& now) const {
-  const int64_t bound_us = state_.trusted_us + with_drift_us(now.boot_us - state_.boot_us);
-  return std::max(runtime_.clock.now_us(), std::min(now.wall_us, bound_us));
+int64_t ClockKeeper::bound_us(const ClockReading& now) const {
+  return saturating_add(state_.trusted_us, with_drift_us(now.boot_us - state_.boot_us));
+}
+
+ClockState ClockKeeper::expected(const ClockReading& now) const {
+  const int64_t trusted_us =
+      std::max(runtime_.clock.now_us(), std::min(now.wall_us, bound_us(now)));
+  return renewed(state_, trusted_us, now, rules_);
 }
 
 int64_t ClockKeeper::lag_us() const {
   if (!missing_) return 0;
-  return expected_us(ClockReading::of(runtime_.clock.machine())) - runtime_.clock.now_us();
+  const ClockReading now = ClockReading::of(runtime_.clock.machine());
+  return expected(now).trusted_us - runtime_.clock.now_us();
 }
 
 Async<Result<ClockKeeper::Present>> ClockKeeper::present() {
@@ -158,7 +180,7 @@ Async<Result<ClockKeeper::Present>> ClockKeeper::present() {
                   .trusted_us = state_.trusted_us};
   for (const ClockPoint& point : points) {
     const int64_t line_us =
-        point.trusted_us + with_drift_us(present.machine.boot_us - point.boot_us);
+        saturating_add(point.trusted_us, with_drift_us(present.machine.boot_us - point.boot_us));
     present.trusted_us = std::max(present.trusted_us, line_us);
   }
   co_return present;
@@ -175,8 +197,8 @@ Async<Result<void>> ClockKeeper::renew() {
 Async<Result<void>> ClockKeeper::renew_here() {
   CO_TRY(const Present now, co_await present());
   // The permission may limit the clocks' own readings: the bound without it.
-  const int64_t bound_us = state_.trusted_us + with_drift_us(now.machine.boot_us - state_.boot_us);
-  const int64_t trusted_us = std::max(now.trusted_us, std::min(now.machine.wall_us, bound_us));
+  const int64_t trusted_us =
+      std::max(now.trusted_us, std::min(now.machine.wall_us, bound_us(now.machine)));
   co_return co_await install(renewed(state_, trusted_us, now.machine, rules_));
 }
 
@@ -194,7 +216,7 @@ Async<Result<void>> ClockKeeper::release_here() {
   ClockState state = state_;
   state.trusted_us = now.trusted_us;
   log_warn("clock", "held time released by an operator us={}",
-           now.machine.wall_us - state.trusted_us);
+           saturating_sub(now.machine.wall_us, state.trusted_us));
   co_return co_await install(released(state, now.machine, rules_));
 }
 
@@ -214,8 +236,8 @@ Async<Result<void>> ClockKeeper::install(ClockState state) {
 
 // Logs when held time begins and ends.
 void ClockKeeper::tell(const ClockState& before) const {
-  const int64_t was_us = before.wall_us - before.trusted_us;
-  const int64_t is_us = state_.wall_us - state_.trusted_us;
+  const int64_t was_us = saturating_sub(before.wall_us, before.trusted_us);
+  const int64_t is_us = saturating_sub(state_.wall_us, state_.trusted_us);
   if (was_us <= kSlackUs && is_us > kSlackUs) {
     log_warn("clock",
              "the wall clock is ahead of what can be trusted: {} us are held, and what would die "
@@ -230,15 +252,15 @@ ClockReport ClockKeeper::report() const {
   const ClockReading now = ClockReading::of(runtime_.clock.machine());
   ClockReport report;
   // Where an anchor can be written, requests wait for it and get this time.
-  const int64_t expected_us = this->expected_us(now);
-  report.trusted_us = missing_ || renew_us_ == 0 ? runtime_.clock.now_us() : expected_us;
+  const ClockState next = expected(now);
+  report.trusted_us = missing_ || renew_us_ == 0 ? runtime_.clock.now_us() : next.trusted_us;
   report.wall_us = now.wall_us;
-  report.held_us = std::max<int64_t>(0, now.wall_us - expected_us);
+  report.held_us = std::max<int64_t>(0, saturating_sub(now.wall_us, next.trusted_us));
   report.lag_us = lag_us();
   report.stands = stands_;
   if (report.held_us <= kSlackUs) report.held_us = 0;
   report.synchronised = now.synchronised;
-  report.steady_us = state_.steady_since_us < 0 ? 0 : now.boot_us - state_.steady_since_us;
+  report.steady_us = next.steady_since_us < 0 ? 0 : now.boot_us - next.steady_since_us;
   report.release_after_us = rules_.release_after_us;
   return report;
 }

@@ -13,6 +13,9 @@
 // While requests need the time (TrustedClock::ask_us) the keeper renews the anchor every renew_us,
 // well before the permission ends. An idle node renews it every kIdleUs; in between, trusted time
 // stands where the last anchor permits, and the first request waits for the next anchor (catch_up).
+// If held time has begun or ended by more than drift since the anchor, as after a step of the wall
+// clock, an idle node writes an anchor within kLookUs, and stop() writes one: what is held is on
+// record before the machine boots, so that the boot's gap does not contain it.
 //
 // An anchor is *missing* from the moment when a renewal has failed, or has taken kPatienceUs, until
 // the next durable one. Meanwhile trusted time stands, and *lags* by how far it would have
@@ -44,6 +47,8 @@ class ClockKeeper {
   static constexpr int64_t kSlackUs = 1'000'000;
   // Interval of the anchors of an idle node.
   static constexpr int64_t kIdleUs = 3'600'000'000;
+  // Interval at which an idle node compares held time with its anchor.
+  static constexpr int64_t kLookUs = 60'000'000;
   // Longest wait of requests for a renewal.
   static constexpr int64_t kPatienceUs = 1'000'000;
   // With a larger lag reads are refused and the node is not ready.
@@ -94,6 +99,7 @@ class ClockKeeper {
   static void on_late(void* self) { static_cast<ClockKeeper*>(self)->late(); }
   Async<void> loop();
   int64_t until_next_us() const;
+  bool held_time_changed() const;  // since the last anchor
   Async<void> wait_after_boot(const ClockState& saved);
   void begin_renewal();
   void end_renewal(const Result<void>& done);
@@ -101,7 +107,8 @@ class ClockKeeper {
   void tell_lag();
   Async<Result<void>> renew_here();
   Async<Result<void>> release_here();
-  int64_t expected_us(const ClockReading& now) const;
+  int64_t bound_us(const ClockReading& now) const;     // by the boot-time clock since the anchor
+  ClockState expected(const ClockReading& now) const;  // the next anchor, if it came now
   // The present reading of the machine, and the highest of the lines that the clocks start now.
   struct Present {
     ClockReading machine;
@@ -119,6 +126,7 @@ class ClockKeeper {
   ClockState state_;
   uint64_t version_ = kAbsent;
   AsyncMutex lock_;
+  bool serving_ = false;
   bool stopping_ = false;
   bool asked_ = false;  // since the last anchor
   bool missing_ = false;

@@ -85,6 +85,58 @@ TEST_F(ClockIdle, AfterTheLastRequestRenewalsEnd) {
   EXPECT_EQ(writes(), 0u);
 }
 
+// Otherwise a boot would make a gap of it.
+TEST_F(ClockIdle, AStepOfTheWallClockIsRecordedWithinAMinute) {
+  pass(10 * kSecond);
+  const int64_t real_us = clock().wall_us();
+  count_writes();
+  clock().set_wall_us(real_us + 400 * kHour);
+  pass(61 * kSecond);
+  EXPECT_GE(writes(), 1u);
+  EXPECT_LE(writes(), 2u);
+  node_->crash(CrashPolicy::none);
+  node_->machine_clock().set_boot("another", 5 * kSecond);
+  ASSERT_TRUE(node_->reopen());
+  EXPECT_NEAR(node_->clock_report().trusted_us, real_us + 61 * kSecond, 3 * kSecond);
+  pass(10 * kSecond);
+  count_writes();
+  pass(12 * kHour);
+  EXPECT_LE(writes(), 2u * 13) << "what is held is recorded";
+}
+
+TEST_F(ClockIdle, AnOrderlyEndRecordsAStepOfTheWallClock) {
+  pass(10 * kSecond);
+  const int64_t real_us = clock().wall_us();
+  clock().set_wall_us(real_us + 400 * kHour);
+  ASSERT_TRUE(node_->close());
+  node_->machine_clock().set_boot("another", 5 * kSecond);
+  ASSERT_TRUE(node_->reopen());
+  EXPECT_NEAR(node_->clock_report().trusted_us, real_us, 3 * kSecond);
+}
+
+TEST_F(ClockIdle, AGapIsReportedAsPassedOnceTheClockIsSynchronised) {
+  node_->crash(CrashPolicy::none);
+  node_->machine_clock().set_boot("another", 5 * kSecond);
+  node_->machine_clock().set_synchronised(false);
+  node_->machine_clock().advance_us(5 * kHour);
+  ASSERT_TRUE(node_->reopen());
+  pass(10 * kSecond);
+  EXPECT_NEAR(node_->clock_report().held_us, 5 * kHour, 11 * kSecond);
+  clock().set_synchronised(true);
+  const ClockReport report = node_->clock_report();
+  EXPECT_EQ(report.held_us, 0);
+  EXPECT_EQ(report.trusted_us, clock().wall_us()) << "a request waits for the anchor";
+  ASSERT_TRUE(node_->read_row("t", "a"));
+  EXPECT_EQ(node_->shard(0).clock().now_us(), clock().wall_us());
+}
+
+TEST_F(ClockIdle, AJumpIsReportedToEndTheSteadiness) {
+  pass(kHour / 2);
+  EXPECT_NEAR(node_->clock_report().steady_us, kHour / 2, 10 * kSecond);
+  clock().set_wall_us(clock().wall_us() + 400 * kHour);
+  EXPECT_EQ(node_->clock_report().steady_us, 0);
+}
+
 // Trusted time stands, but dead cells leave memory and disk within the deadline.
 TEST_F(ClockIdle, WhatDiesOnAnIdleNodeIsReclaimedInTime) {
   TableOptions options;
