@@ -112,6 +112,13 @@ TEST(Table, MetaSurvivesItsEncodingAndUnknownFieldsAreSkipped) {
   meta.tablet_end = std::string("\0x", 2);
   meta.bounds.add_cell(5, 6);
   meta.compression = Compression::none;
+  EXPECT_EQ(decode_table_meta(encode_table_meta(meta)).value(), meta) << "unknown columns";
+  meta.columns = ColumnList();
+  std::string key;
+  append_cell(key, "r", "f", "q", 5, CommitStamp{1});
+  ParsedKey parsed;
+  ASSERT_TRUE(parse_key(key, parsed));
+  meta.columns.add_entry(parsed);
   std::string encoded = encode_table_meta(meta);
   EXPECT_EQ(decode_table_meta(encoded).value(), meta);
   put_varint(encoded, 9999);
@@ -123,7 +130,7 @@ TEST(Table, MetaSurvivesItsEncodingAndUnknownFieldsAreSkipped) {
   Reader in(whole);
   while (!in.at_end()) {
     const size_t at = whole.size() - in.remaining();
-    const bool optional = whole[at] == 27;  // the profile
+    const bool optional = whole[at] == 27 || whole[at] == 30;  // the profile, the columns
     std::string missing = whole;
     missing[at] = 100;
     EXPECT_EQ(decode_table_meta(missing).has_value(), optional) << int{whole[at]};
