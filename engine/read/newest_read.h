@@ -102,6 +102,8 @@ class NewestRead {
   CellView cell(size_t i) const;  // valid until the next run() or clear()
   uint64_t entries_read() const { return entries_; }
   uint32_t runs_opened() const { return runs_opened_; }
+  // Some source was left closed. REQUIRES: done, and not closed.
+  bool stopped() const { return next_ < sources_->size(); }
   // The last time at which these cells are all alive if nothing is committed. REQUIRES: no family
   // has an earlier era.
   int64_t alive_until_us() const { return alive_until_us_; }

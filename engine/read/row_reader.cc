@@ -39,15 +39,20 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
 NewestRead::Outcome RowReader::find_newest(const Request& request, const RowStart& start) {
   const WantedColumns wanted = wanted_columns(request.spec);
   const NamedColumns* columns = wanted.columns;
-  if (wanted.every_column) columns = columns_.of(request.sources);
+  StopRecord* stops = wanted.every_column ? request.stops : nullptr;
+  if (wanted.every_column && (stops == nullptr || stops->is_worth_trying()))
+    columns = columns_.of(request.sources);
   if (columns == nullptr) return NewestRead::Outcome::unfit;
-  return newest_.run({.columns = *columns,
-                      .every_column = wanted.every_column,
-                      .versions = wanted.versions,
-                      .sources = request.sources,
-                      .row = request.spec.rows.ranges().front().start,
-                      .stamp = start.stamp,
-                      .now_us = start.now_us});
+  const NewestRead::Outcome outcome = newest_.run({.columns = *columns,
+                                                   .every_column = wanted.every_column,
+                                                   .versions = wanted.versions,
+                                                   .sources = request.sources,
+                                                   .row = request.spec.rows.ranges().front().start,
+                                                   .stamp = start.stamp,
+                                                   .now_us = start.now_us});
+  if (stops != nullptr && outcome != NewestRead::Outcome::blocked)
+    stops->note(outcome == NewestRead::Outcome::done && newest_.stopped());
+  return outcome;
 }
 
 RowReader::Outcome RowReader::give_newest(const Request& request, CellSink& sink, uint64_t& cells) {

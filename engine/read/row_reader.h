@@ -35,6 +35,7 @@
 #include "engine/read/row_columns.h"
 #include "engine/read/row_start.h"
 #include "engine/read/source.h"
+#include "engine/read/stop_record.h"
 #include "engine/sstable/wanted_entries.h"
 #include "io/base/trusted_clock.h"
 
@@ -55,6 +56,7 @@ class RowReader {
     // Lowered to the last time at which the cells passed on are all alive, if none is committed.
     // Null: not wanted. REQUIRES: no family has an earlier era.
     int64_t* alive_until_us = nullptr;
+    StopRecord* stops = nullptr;  // of the tablet; null: reads of every column try to stop
   };
   enum class Outcome : uint8_t { done, paused, handed_over };
 

@@ -97,6 +97,8 @@ std::optional<ScanStep> ScanCursor::find_newest() {
     return ScanStep::blocked;
   }
   entries_read_ += newest_read_->entries_read();
+  if (wanted_columns_.every_column && setup_.stops != nullptr && !counts_runs_)
+    setup_.stops->note(outcome == NewestRead::Outcome::done && newest_read_->stopped());
   newest_found_ = outcome == NewestRead::Outcome::done && !counts_runs_;
   if (newest_found_) {
     newest_read_->close();
@@ -564,8 +566,11 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (tries || (!setup_.watch && is_read_of_one_row(spec))) {
     wanted_columns_ = wanted_columns(spec, setup_.columns);
   }
-  // A row that was begun by a merge is ended by a merge, which copies no cells.
-  if (given_before_ != 0) wanted_columns_.every_column = false;
+  if (wanted_columns_.every_column) {
+    // A row that was begun by a merge is ended by a merge, which copies no cells.
+    wanted_columns_.every_column =
+        given_before_ == 0 && (setup_.stops == nullptr || setup_.stops->is_worth_trying());
+  }
   if (wanted_columns_.columns == nullptr && !wanted_columns_.every_column) {
     open_sources();
     return;

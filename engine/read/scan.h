@@ -80,6 +80,7 @@
 #include "engine/read/row_start.h"
 #include "engine/read/scan_ranges.h"
 #include "engine/read/source.h"
+#include "engine/read/stop_record.h"
 #include "engine/sstable/key_buffer.h"
 #include "io/base/clock.h"
 #include "io/base/trusted_clock.h"
@@ -127,6 +128,7 @@ struct ScanSetup {
   // Returns the rest of the one wanted row; without a watch, and without a filter but one that
   // names columns (wanted_columns()).
   std::optional<RowStart> started = {};
+  StopRecord* stops = nullptr;  // of the tablet, kept alive by `pin`; null: none
   // Everything dead is walked, as with a watch: the same results, more slowly; tests compare both.
   bool walk_dead = false;
 };

@@ -586,8 +586,11 @@ RowReader::Outcome Tablet::read_row(const ReadSpec& spec, CellSink& sink, RowRea
     keep = shard_.rows.wants_last();
   }
   const Ref<const Version> pin = version_;  // the sink may change the version
-  RowReader::Request request{
-      .spec = spec, .sources = pin->sources, .stamp = facts_->visible, .now_us = now_us};
+  RowReader::Request request{.spec = spec,
+                             .sources = pin->sources,
+                             .stamp = facts_->visible,
+                             .now_us = now_us,
+                             .stops = &facts_->stops};
   if (!keep) return reader.read(request, sink, start);
   const CommitStamp stamp = read_stamp(now_us);
   int64_t alive_until_us = INT64_MAX;
@@ -621,6 +624,7 @@ std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const Visi
   setup.sources = &version_->sources;
   setup.watch = std::move(watch);
   setup.started = started;
+  setup.stops = &facts_->stops;
   const bool of_client = as_of == nullptr && setup.watch == nullptr;
   if (setup.watch == nullptr && (spec.explain || spec.include_dead)) {
     setup.watch =

@@ -21,6 +21,7 @@
 #include "engine/memtable/memtable.h"
 #include "engine/model/schema.h"
 #include "engine/read/source.h"
+#include "engine/read/stop_record.h"
 #include "engine/retention/family_retention.h"
 #include "engine/retention/guards.h"
 #include "engine/store/log_store.h"
@@ -47,6 +48,7 @@ struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
   const Version* newest = nullptr;  // null: the tablet has been destroyed
   uint64_t schema_version = 0;
   bool reads_held = false;  // by a change of rules (alter_table.h)
+  StopRecord stops;
   CommitStamp visible_stamp() const override { return visible; }
 };
 

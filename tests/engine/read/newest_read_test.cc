@@ -346,6 +346,21 @@ TEST(NewestRead, AReadOfEveryColumnStopsToo) {
   EXPECT_EQ(sources.left_closed({{}, 1}), 7u) << "`p` lies in the third run";
 }
 
+TEST(NewestRead, WhereReadsDoNotStopMostOfThemMerge) {
+  StopRecord stops;
+  EXPECT_TRUE(stops.is_worth_trying());
+  stops.note(false);
+  int tries = 0;
+  for (int i = 0; i < 320; ++i) {
+    if (!stops.is_worth_trying()) continue;
+    ++tries;
+    stops.note(false);
+  }
+  EXPECT_EQ(tries, 10);
+  for (int i = 0; i < StopRecord::kMost; ++i) stops.note(true);
+  EXPECT_TRUE(stops.is_worth_trying()) << "they stop again";
+}
+
 TEST(NewestRead, ADeleteInARunWithoutTheColumnIsMet) {
   Random random(1);
   TabletBed bed(random);
