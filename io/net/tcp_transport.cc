@@ -1,9 +1,11 @@
 #include "io/net/tcp_transport.h"
 
 #include <netinet/tcp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/as_tuple.hpp>
@@ -68,6 +70,9 @@ class TcpStream final : public ByteStream {
     peer_ = ec ? "disconnected peer" : to_text(remote);
     prepare(socket_);
   }
+  ~TcpStream() override {
+    if (detached_ >= 0) ::close(detached_);
+  }
 
   Async<Result<size_t>> read_some(std::span<std::byte> into) override {
     if (!socket_.is_open()) co_return cancelled(peer_);
@@ -113,8 +118,33 @@ class TcpStream final : public ByteStream {
     ErrorCode ignored;
     socket_.shutdown(Socket::shutdown_both, ignored);
     socket_.close(ignored);
+    if (detached_ >= 0) ::close(std::exchange(detached_, -1));
   }
   std::string peer() const override { return peer_; }
+
+  bool detach() override {
+    ErrorCode ec;
+    protocol_ = socket_.local_endpoint(ec).protocol();
+    if (ec) return false;
+    detached_ = socket_.release(ec);
+    return !ec;
+  }
+
+  // The socket of the old loop is empty, so nothing of that loop is used here.
+  Result<void> attach(ShardExecutor executor) override {
+    if (detached_ < 0) return cancelled(peer_);
+    Socket socket(executor);
+    ErrorCode ec;
+    socket.assign(protocol_, detached_, ec);
+    if (!ec) {
+      detached_ = -1;
+      socket.non_blocking(true, ec);
+      socket_ = std::move(socket);
+    }
+    if (!ec) return {};
+    close();
+    return failed(ec, peer_);
+  }
 
  private:
   // Writes until all is written (true) or the socket is full (false). Removes written elements from
@@ -148,6 +178,8 @@ class TcpStream final : public ByteStream {
   }
 
   Socket socket_;
+  Tcp protocol_ = Tcp::v4();  // of detached_
+  int detached_ = -1;         // the descriptor between detach() and attach()
   std::string peer_;
 };
 

@@ -52,6 +52,8 @@ class TlsStream final : public ByteStream {
   Result<size_t> try_write(std::span<const Bytes> parts) override;
   void close() override;
   std::string peer() const override { return below_->peer(); }
+  bool detach() override { return below_->detach(); }
+  Result<void> attach(ShardExecutor executor) override { return below_->attach(executor); }
 
  private:
   Result<void> prepare(Bytes received, const std::string& server_name);

@@ -4,6 +4,10 @@
 
 namespace cellar {
 
+Result<void> ByteStream::attach(ShardExecutor /*executor*/) {
+  return fail(Errc::failed_precondition, "{} was not detached from its loop", peer());
+}
+
 Result<Address> parse_address(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {

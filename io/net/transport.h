@@ -57,6 +57,13 @@ class ByteStream {
   virtual void close() = 0;
   // "HOST:PORT" of the other side, for logs.
   virtual std::string peer() const = 0;
+
+  // The stream changes its loop: detach() on the old loop, with no operation outstanding, then
+  // attach() on the thread of the new one; in between only close() may be called. False: the stream
+  // cannot change its loop and stays as it was.
+  virtual bool detach() { return false; }
+  // On an error the stream is closed.
+  virtual Result<void> attach(ShardExecutor executor);
 };
 
 class Listener {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 
 #include "io/loop/event.h"
+#include "io/loop/loop_of.h"
 #include "io/net/loopback.h"
 
 namespace cellar {
@@ -18,7 +20,7 @@ class Pipe {
         delay_us_(fabric.delay_us),
         short_reads_(fabric.short_reads),
         jitter_us_(fabric.faults.jitter_us),
-        arrival_(reader_loop.timers(), &Pipe::on_arrival, this) {}
+        arrival_(std::in_place, reader_loop.timers(), &Pipe::on_arrival, this) {}
 
   enum class Kind : uint8_t { bytes, end, broken };
 
@@ -30,7 +32,12 @@ class Pipe {
     last_due_us_ = due_us;
     unread_ += bytes.size();
     flying_.push_back({kind, due_us, std::move(bytes)});
-    if (!arrival_.armed()) arm();
+    if (!arrival_->armed()) arm();
+  }
+  // What flies arrives on another loop.
+  void move_reader(Loop& loop) {
+    arrival_.emplace(loop.timers(), &Pipe::on_arrival, this);
+    if (!flying_.empty()) arm();
   }
   size_t window() const {
     return unread_ >= SimFabric::kWindowBytes ? 0 : SimFabric::kWindowBytes - unread_;
@@ -61,7 +68,7 @@ class Pipe {
     std::string bytes;
   };
 
-  void arm() { arrival_.arm_after_us(flying_.front().due_us - world_.now_us()); }
+  void arm() { arrival_->arm_after_us(flying_.front().due_us - world_.now_us()); }
 
   static void on_arrival(void* self) { static_cast<Pipe*>(self)->deliver(); }
   void deliver() {
@@ -85,7 +92,7 @@ class Pipe {
   std::string ready_;
   size_t unread_ = 0;
   int64_t last_due_us_ = 0;
-  Timer arrival_;
+  std::optional<Timer> arrival_;
 };
 
 }  // namespace
@@ -162,6 +169,12 @@ class SimStream final : public ByteStream {
     in().room.notify_all();
   }
   std::string peer() const override { return peer_; }
+
+  bool detach() override { return !closed_; }
+  Result<void> attach(ShardExecutor executor) override {
+    in().move_reader(loop_of(executor));
+    return {};
+  }
 
  private:
   Pipe& in() { return *link_->to[1 - side_]; }

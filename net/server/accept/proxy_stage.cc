@@ -28,6 +28,8 @@ class ProxiedByteStream final : public ByteStream {
   }
   void close() override { inner_->close(); }
   std::string peer() const override { return peer_; }
+  bool detach() override { return inner_->detach(); }
+  Result<void> attach(ShardExecutor executor) override { return inner_->attach(executor); }
 
  private:
   Async<Result<size_t>> read_unread(std::span<std::byte> into) {
