@@ -134,6 +134,7 @@ void write_traffic(MetricsText& out, const NodeReading& r) {
   count("cellar_sent_bytes_total", &Shard::counters, &Counters::sent_bytes);
   count("cellar_sessions", &Shard::connections);
   count("cellar_sessions_accepted_total", &Shard::counters, &Counters::accepted);
+  count("cellar_sessions_taken_over_total", &Shard::counters, &Counters::taken_over);
   count("cellar_sessions_refused_total", &Shard::counters, &Counters::refused);
   count("cellar_sessions_malformed_total", &Shard::counters, &Counters::garbage);
   count("cellar_scans", &Shard::scans);

@@ -47,6 +47,8 @@ constexpr Metric kMetrics[] = {
     // ---- sessions
     {"cellar_sessions", Type::gauge, "shard", "open connections"},
     {"cellar_sessions_accepted_total", Type::counter, "shard", "accepted connections"},
+    {"cellar_sessions_taken_over_total", Type::counter, "shard",
+     "connections whose hello named this shard and that another shard accepted"},
     {"cellar_sessions_refused_total", Type::counter, "shard",
      "connections closed at limits.connections or while the node stops"},
     {"cellar_sessions_malformed_total", Type::counter, "shard",

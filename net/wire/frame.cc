@@ -108,7 +108,7 @@ Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes) {
   const FrameHeader header = load_header(b.data());
   const auto kind = static_cast<uint8_t>(header.kind);
   if (kind < static_cast<uint8_t>(FrameKind::request) ||
-      kind > static_cast<uint8_t>(FrameKind::bind)) {
+      kind > static_cast<uint8_t>(FrameKind::stale)) {
     return fail(Errc::invalid_argument, "frame kind {} does not exist", kind);
   }
   if ((header.flags & ~kKnownFrameFlags) != 0) {

@@ -20,8 +20,9 @@ constexpr size_t kMaxEchoBytes = 1024;
 
 // Supported features that are no operation (op_table.h has those), by the names of PROTOCOL.md.
 constexpr std::string_view kFeatures[] = {
-    "filters",      "splits",      "reversed", "explain",
-    "include_dead", "with_expiry", "tokens",   "drop_row_range_tokens"};
+    "filters",      "splits",       "reversed", "explain",
+    "include_dead", "with_expiry",  "tokens",   "drop_row_range_tokens",
+    "shard_choice", "stale_handles"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -179,18 +180,21 @@ Handled handle_hello(LocalShard& shard, NodeShared& node, ShardSecurity& securit
   std::string client_name;
   Bytes client_id;
   Bytes token;
+  bool stale_handles = false;
   if (!frame.body.empty()) {
     TRY(const auto* hello, body_of<fb::HelloRequest>(frame));
     TRY_VOID(check_hello(*hello));
     client_name = escape_bytes(wire::text(hello->client_name()), kShownClientNameBytes);
     client_id = wire::bytes_of(hello->client_id());
     token = wire::bytes_of(hello->auth_token());
+    stale_handles = hello->stale_handles();
   }
   if (security.has_principals() &&
       !log_in(shard, security, node.addresses, session, frame.header, token, client_name)) {
     return {};
   }
   session.greet(std::move(client_name), client_id);
+  if (stale_handles) session.hear_of_stale_handles();
   auto& builder = shard.builder();
   builder.Clear();
   const auto features = builder.CreateVector(put_features(builder));

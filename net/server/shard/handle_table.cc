@@ -51,16 +51,31 @@ Result<void> HandleTable::resolve(wire::FrameHeader& header, const engine::Table
     case State::bound:
       break;
   }
-  if (!target->table.empty() && target->map_version != tables.version) {
-    const engine::TableEntry* table = tables.find(Bytes(target->table));
-    target->table_id = table == nullptr ? 0 : table->schema.id.value();
-    target->map_version = tables.version;
-  }
+  find_table(*target, tables);
   header.table_id = target->table_id;
   header.tablet_id = target->tablet_id;
   header.epoch = target->epoch;
   header.table_name = target->table;
   return {};
+}
+
+// The id of a table bound by name, looked up once for each version of the map.
+void HandleTable::find_table(Target& target, const engine::TableMap& tables) {
+  if (target.table.empty() || target.map_version == tables.version) return;
+  const engine::TableEntry* table = tables.find(Bytes(target.table));
+  target.table_id = table == nullptr ? 0 : table->schema.id.value();
+  target.map_version = tables.version;
+}
+
+void HandleTable::take_stale(TabletEpochs& current, std::vector<uint32_t>& stale) {
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    Target& target = targets_[i];
+    if (target.state != State::bound || target.tablet_id == 0 || target.told) continue;
+    find_table(target, current.tables());
+    if (current.has(target.table_id, target.tablet_id, target.epoch)) continue;
+    target.told = true;
+    stale.push_back(static_cast<uint32_t>(i) + 1);
+  }
 }
 
 }  // namespace cellar::server

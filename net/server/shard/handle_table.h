@@ -16,6 +16,7 @@
 
 #include "engine/catalog/table_map.h"
 #include "io/base/result.h"
+#include "net/server/shard/stale_news.h"
 #include "net/wire/body.h"
 #include "net/wire/frame.h"
 
@@ -31,6 +32,12 @@ class HandleTable {
   // the next bind(). Errors: INVALID_ARGUMENT if the handle is bound to nothing,
   // FAILED_PRECONDITION if it is bound for another instance.
   Result<void> resolve(wire::FrameHeader& header, const engine::TableMap& tables);
+  // The handles bound to a tablet or epoch that the table map no longer has, each once for each
+  // binding, at the end of `stale`.
+  void take_stale(TabletEpochs& current, std::vector<uint32_t>& stale);
+  size_t size() const { return targets_.size(); }
+  // No handle was ever bound.
+  bool empty() const { return targets_.empty(); }
 
  private:
   enum class State : uint8_t { unbound, bound, nameless, too_long, of_another_node };
@@ -41,7 +48,9 @@ class HandleTable {
     uint64_t map_version = 0;
     uint64_t tablet_id = 0;
     uint64_t epoch = 0;
+    bool told = false;  // that it is stale
   };
+  static void find_table(Target& target, const engine::TableMap& tables);
 
   std::vector<Target> targets_;  // of handle i + 1
 };

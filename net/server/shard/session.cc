@@ -48,6 +48,14 @@ Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamF
   watch_.arm_after_us(kHandshakeWatchUs);
 }
 
+Session::Session(ShardServer& shard, MovedConnection moved)
+    : Session(shard, std::move(moved.stream), std::move(moved.facts), std::move(moved.opening),
+              std::move(moved.via)) {
+  frames_ = std::move(moved.frames);
+  preface_done_ = true;
+  moved_ = true;
+}
+
 Session::~Session() {
   CHECK(in_flight_ == 0 && !writer_active_ && !reads_ahead_, "session of {} destroyed in use",
         peer_);
@@ -80,6 +88,7 @@ Session::Next Session::handle_ready() {
     }
     if (*frame == nullptr) return note_partial();
     partial_since_us_ = 0;
+    if (!greeted_ && leaves_shard(**frame)) return Next::end;
     handle(**frame);
     if (held_) return Next::held;
     if (broken_) return Next::end;
@@ -137,6 +146,10 @@ Async<void> Session::advance_slowly(Next why) {
 }
 
 Async<void> Session::end() {
+  if (moves_to_) {
+    co_await move_away();
+    co_return;
+  }
   abandon();
   if (!reads_ahead_) release_buffer();
   // Requests in flight are answered unless the peer is gone.
@@ -147,6 +160,33 @@ Async<void> Session::end() {
   watch_.cancel();
   stream_->close();
   while (reads_ahead_ || reads_by_coroutine_) co_await changed_.wait();
+  shard_.remove(*this);  // destroys this
+}
+
+// Whether the frame, which is then put back, is a hello for another shard. Nothing may have begun
+// here: no answer, no handle.
+bool Session::leaves_shard(const Frame& frame) {
+  const bool hello = frame.header.kind == FrameKind::request &&
+                     frame.header.op == static_cast<uint16_t>(wire::fb::Op::Hello);
+  const bool fresh = frames_before_hello_ == 0 && handles_.empty() && goaway_us_ == 0;
+  if (!hello || !fresh || moved_ || frame.body.empty()) return false;
+  const auto* body = wire::verified<wire::fb::HelloRequest>(frame.body);
+  if (body == nullptr || body->shard() >= shard_.shared().shards.size()) return false;
+  const ShardId wanted{body->shard()};
+  if (wanted == shard_.id() || !stream_->detach()) return false;
+  frames_.put_back();
+  moves_to_ = wanted;
+  return true;
+}
+
+// From here on nothing but the connection's place among those of the shard is left.
+Async<void> Session::move_away() {
+  watch_.cancel();
+  broken_ = closed_ = true;
+  while (reads_by_coroutine_) co_await changed_.wait();
+  MovedConnection moved{std::move(stream_), std::move(frames_), facts_, std::move(opening_),
+                        std::move(via_)};
+  co_await shard_.move_connection(*moves_to_, std::move(moved));
   shard_.remove(*this);  // destroys this
 }
 
@@ -189,6 +229,7 @@ Async<bool> Session::handle_frames() {
     }
     if (*frame == nullptr) co_return note_partial() == Next::receive;
     partial_since_us_ = 0;
+    if (!greeted_ && leaves_shard(**frame)) co_return false;
     const FrameHeader& header = (*frame)->header;
     if (header.kind == FrameKind::request && shard_.clock().stands() &&
         shard_.handler().needs_time(header.op)) {
@@ -356,6 +397,8 @@ void Session::greet(std::string client_name, Bytes client_id) {
   }
   token_scope_ += client_id;
 }
+
+void Session::hear_of_stale_handles() { shard_.stale_news().join(*this); }
 
 void Session::log_in(security::Identity identity) {
   identity_ = std::move(identity);

@@ -24,6 +24,10 @@
 // A request that depends on time waits while trusted time stands (clock_gate.h), and so do the
 // requests after it: until an anchor comes, at most ClockKeeper::kPatienceUs.
 //
+// A hello that names another shard, as the first frame, ends the session: its stream and the bytes
+// received go to that shard (moved_connection.h), whose session answers the hello. A connection
+// moves once.
+//
 // Lifetime: the reader ends (end of stream, invalid bytes, a timeout, stop()); requests in flight
 // finish and their answers are written if the peer accepts them; then the session leaves its shard,
 // which destroys it. A request in progress may therefore hold a plain Session*.
@@ -49,7 +53,9 @@
 #include "net/server/shard/drop_step.h"
 #include "net/server/shard/handle_table.h"
 #include "net/server/shard/map_wait.h"
+#include "net/server/shard/moved_connection.h"
 #include "net/server/shard/read_op.h"
+#include "net/server/shard/stale_news.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"
 
@@ -65,11 +71,16 @@ struct CancelToken
 };
 
 // One shard.
-class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHandler {
+class Session final : private MapWaiter,
+                      private MemoryWaiter,
+                      private ReceiveHandler,
+                      private StaleListener {
  public:
   // `via`: the proxy that named the stream's peer; empty: none.
   Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
           PeerLimiter::Opening opening, std::string via = {});
+  // A connection that another shard hands over.
+  Session(ShardServer& shard, MovedConnection moved);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -138,6 +149,8 @@ class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHa
   bool greeted() const { return greeted_; }
   // Accepts the hello; `client_id` may be empty. Follows log_in().
   void greet(std::string client_name, Bytes client_id);
+  // The client is told from now on which of its handles are stale.
+  void hear_of_stale_handles();
   // The author of changes over this connection: the principal or, without authentication, the
   // client's own name.
   engine::Author author() const {
@@ -208,6 +221,8 @@ class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHa
   Async<void> receive_by_read();
   Async<void> advance_slowly(Next why);
   Async<void> end();
+  bool leaves_shard(const wire::Frame& frame);
+  Async<void> move_away();
   Next take_preface();
   Async<bool> fill();
   Async<bool> wait_for_room();
@@ -245,6 +260,7 @@ class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHa
   bool obey_ahead();
   bool past_deadline(const wire::Frame& frame) const;
   void map_wait_over() override { changed_.notify_all(); }
+  size_t tell_stale(TabletEpochs& current) override;
   void cancel(uint32_t request_id);
   void abandon();
   void credit(const wire::Frame& frame);
@@ -274,6 +290,8 @@ class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHa
   security::Identity identity_;
   int failed_logins_ = 0;
   int frames_before_hello_ = 0;
+  bool moved_ = false;               // by another shard to this one
+  std::optional<ShardId> moves_to_;  // the shard that the hello names
   struct {
     uint64_t table_id = 0;
     uint64_t version = 0;

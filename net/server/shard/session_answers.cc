@@ -93,6 +93,20 @@ void Session::chunk(const FrameHeader& request, Bytes body) {
   append(request, FrameKind::chunk, 0, body);
 }
 
+size_t Session::tell_stale(TabletEpochs& current) {
+  std::vector<uint32_t> stale;
+  handles_.take_stale(current, stale);
+  for (const uint32_t handle : stale) {
+    if (broken_) break;
+    FrameHeader header;
+    header.kind = FrameKind::stale;
+    header.handle = handle;
+    wire::append_header(out_, header);
+    after_append();
+  }
+  return handles_.size();
+}
+
 void Session::reply_malformed(const FrameHeader& request, const Error& error) {
   reply_error(request, error);
   count_malformed(error);

@@ -142,6 +142,29 @@ void ShardServer::begin(ProxiedStream client, StreamFacts facts, PeerLimiter::Op
   session->start();
 }
 
+Async<void> ShardServer::move_connection(ShardId to, MovedConnection moved) {
+  ShardServer& there = peer(to);
+  auto arrive = [&there, &moved]() -> Async<void> {
+    there.take_over(std::move(moved));
+    co_return;
+  };
+  // The connection counts here until it has arrived, so neither shard ends meanwhile.
+  co_await mailbox().call_on(to, arrive);
+}
+
+void ShardServer::take_over(MovedConnection moved) {
+  if (stopping_ || !admission().enter_connection()) {
+    ++counters_.refused;
+    moved.stream->close();
+    return;
+  }
+  if (!moved.stream->attach(executor())) return leave();
+  ++counters_.taken_over;
+  auto* session = new Session(*this, std::move(moved));
+  sessions_.insert(session);
+  session->start();
+}
+
 void ShardServer::remove(Session& session) {
   if (session.flush_queued) {
     std::erase(flush_, &session);
@@ -218,7 +241,11 @@ void ShardServer::run_later() {
 bool ShardServer::on_turn() {
   meter_.turn(timers().now_us(), options().net.slow_request_us);
   if (may_sleep()) return false;
-  if (std::exchange(map_changed_, false)) map_waiters_.wake_all();
+  if (std::exchange(map_changed_, false)) {
+    map_waiters_.wake_all();
+    stale_news_.map_changed();
+  }
+  if (stale_news_.due()) stale_news_.turn(tables());
   if (!later_.empty()) run_later();
   flushing_.swap(flush_);
   for (Session* session : flushing_) {

@@ -26,6 +26,7 @@
 #include "net/server/shard/request_handler.h"
 #include "net/server/shard/request_meter.h"
 #include "net/server/shard/session.h"
+#include "net/server/shard/stale_news.h"
 #include "net/server/shard/write_op.h"
 #include "net/wire/point_codec.h"
 #include "net/wire/read_codec.h"
@@ -41,6 +42,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
     uint64_t slices = 0;            // slices of reads, on this shard's tablets
     uint64_t released_cursors = 0;  // by waiting streams
     uint64_t accepted = 0;          // connections
+    uint64_t taken_over = 0;        // connections that other shards handed over
     uint64_t refused = 0;           // connections at the limit or while stopping
     uint64_t garbage = 0;           // connections closed because of invalid bytes
     uint64_t received_bytes = 0;
@@ -63,6 +65,9 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   void reconfigure(const ServerOptions& options);
   // Serves one stream, possibly from a proxy (proxy_stage.h). Also used by tests.
   void serve(std::unique_ptr<ByteStream> stream);
+  // Hands a connection over to the shard that its hello names. That shard closes it if it stops or
+  // has as many connections as it may.
+  Async<void> move_connection(ShardId to, MovedConnection moved);
 
   // Applies to new and existing connections: a session whose proof is no longer valid or whose
   // permissions shrink is closed.
@@ -74,6 +79,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   ShardSecurity& security() { return security_; }
   const RequestHandler& handler() const { return handler_; }
   MapWaiters& map_waiters() { return map_waiters_; }
+  StaleNews& stale_news() { return stale_news_; }
   NodeMemory& memory() { return shared_.memory; }
   MemoryQueue& memory_queue() { return memory_queue_; }
   RequestMeter& meter() { return meter_; }
@@ -129,7 +135,8 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
 
   bool on_turn() override;
   bool may_sleep() override {
-    return flush_.empty() && later_.empty() && !map_changed_ && meter_.empty();
+    return flush_.empty() && later_.empty() && !map_changed_ && !stale_news_.due() &&
+           meter_.empty();
   }
 
  private:
@@ -148,6 +155,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   void leave();
   Async<void> serve_proxied(std::unique_ptr<ByteStream> stream);
   void serve_client(ProxiedStream client);
+  void take_over(MovedConnection moved);
   bool drained() const;  // every session has ended or may end
   void run_later();
   void table_map_changed() override { map_changed_ = true; }
@@ -172,6 +180,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   std::vector<Session*> flushing_;
   std::deque<DeferredTask*> later_;
   MapWaiters map_waiters_;
+  StaleNews stale_news_;
   MemoryQueue memory_queue_;
   bool watching_ = true;      // watching the table map
   bool map_changed_ = false;  // the waiters have not been notified yet

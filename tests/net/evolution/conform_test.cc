@@ -129,10 +129,10 @@ TEST(Conform, PrefaceAndHeaderLieAsTheyWereReleased) {
 }
 
 TEST(Conform, KindsFlagsAndStatusCodesKeepTheirNumbers) {
-  const wire::FrameKind kinds[] = {wire::FrameKind::request, wire::FrameKind::reply,
-                                   wire::FrameKind::chunk,   wire::FrameKind::end,
-                                   wire::FrameKind::cancel,  wire::FrameKind::credit,
-                                   wire::FrameKind::goaway,  wire::FrameKind::bind};
+  const wire::FrameKind kinds[] = {
+      wire::FrameKind::request, wire::FrameKind::reply,  wire::FrameKind::chunk,
+      wire::FrameKind::end,     wire::FrameKind::cancel, wire::FrameKind::credit,
+      wire::FrameKind::goaway,  wire::FrameKind::bind,   wire::FrameKind::stale};
   for (size_t i = 0; i < std::size(kinds); ++i) EXPECT_EQ(static_cast<size_t>(kinds[i]), i + 1);
   EXPECT_EQ(wire::kFrameError, 1u);
   EXPECT_EQ(wire::kFrameChecked, 2u);

@@ -218,20 +218,20 @@ class Raw {
 constexpr const char* kProxy = "127.0.0.1";
 constexpr const char* kStranger = "127.0.0.9";
 
-std::string opening() {
+std::string opening(const std::string& hello = "") {
   std::string bytes;
   wire::append_preface(bytes, {});
-  return bytes + wire::request_frame(Op::Hello, 1, "");
+  return bytes + wire::request_frame(Op::Hello, 1, hello);
 }
 
 class ProxyTest : public testing::Test {
  protected:
-  explicit ProxyTest(bool required = false) {
+  explicit ProxyTest(bool required = false, uint32_t shards = 1) {
     dir_ = std::filesystem::temp_directory_path() / fmt::format("cellar-proxy-{}", ::getpid());
     ServerOptions options;
     options.data_dir = (dir_ / "data").string();
     options.listen = "127.0.0.1:0";
-    options.shards = 1;
+    options.shards = shards;
     options.pin = false;
     options.io = IoBackend::threads;
     options.net.proxy = {*NetworkList::parse("127.0.0.1, 10.0.0.0/8"), required};
@@ -256,9 +256,10 @@ class ProxyTest : public testing::Test {
     return raw.is_closed();
   }
   // The author in the audit trail of a change made after these bytes.
-  std::string author_behind(const std::string& before, const std::string& table) {
+  std::string author_behind(const std::string& before, const std::string& table,
+                            const std::string& hello = "") {
     Raw raw(server_->address(), kProxy);
-    raw.send(before + opening() +
+    raw.send(before + opening(hello) +
              wire::request_frame(Op::CreateTable, 2, wire::create_table_body(table, {"f"}, {})));
     if (!raw.greets() || !raw.greets()) return "no answer";
     raw.send(wire::request_frame(Op::AuditLog, 3, ""));
@@ -284,6 +285,22 @@ TEST_F(ProxyTest, TheClientThatATrustedProxyNamesIsWhoDidIt) {
   const std::string local = author_behind(header(0x20, kUnspecified, ""), "local");
   EXPECT_TRUE(local.starts_with("127.0.0.1:")) << local;
   EXPECT_EQ(local.find("via"), std::string::npos);
+}
+
+class ManyShardsProxyTest : public ProxyTest {
+ protected:
+  ManyShardsProxyTest() : ProxyTest(false, 4) {}
+};
+
+TEST_F(ManyShardsProxyTest, AConnectionThatIsHandedOverKeepsItsClientAndItsProxy) {
+  for (uint32_t shard = 0; shard < 4; ++shard) {
+    const std::string hello = wire::hello_to(shard);
+    const std::string table = fmt::format("t{}", shard);
+    const std::string via = author_behind(tcp4(), table, hello);
+    EXPECT_TRUE(via.starts_with("203.0.113.7:51234 via 127.0.0.1:")) << via;
+    const std::string plain = author_behind("", "plain" + table, hello);
+    EXPECT_TRUE(plain.starts_with("127.0.0.1:")) << plain;
+  }
 }
 
 TEST_F(ProxyTest, TrustedPeersMaySendOneOrNone) {

@@ -49,7 +49,7 @@ TEST(Preface, OfAnotherVersionIsRefused) {
 }
 
 TEST(Header, TellsErrorsInRepliesAndGoawaysAlone) {
-  for (int kind = 1; kind <= static_cast<int>(FrameKind::bind); ++kind) {
+  for (int kind = 1; kind <= static_cast<int>(FrameKind::stale); ++kind) {
     FrameHeader header;
     header.kind = static_cast<FrameKind>(kind);
     header.flags = kFrameError;
@@ -75,7 +75,7 @@ TEST(Header, ThatCannotBeIsRefused) {
   EXPECT_FALSE(refused([](FrameHeader& h) { h.handle = kMaxHandles; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.handle = kMaxHandles + 1; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(0); }));
-  EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(9); }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(10); }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.flags = 4; }));
 }
 

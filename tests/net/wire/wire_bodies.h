@@ -141,6 +141,15 @@ inline std::string hello_as(std::string_view client_id) {
   return std::string(finish_body(builder, hello.Finish()));
 }
 
+// `shard`: that shall serve the connection.
+inline std::string hello_to(uint32_t shard, bool stale_handles = false) {
+  flatbuffers::FlatBufferBuilder builder;
+  fb::HelloRequestBuilder hello(builder);
+  hello.add_shard(shard);
+  hello.add_stale_handles(stale_handles);
+  return std::string(finish_body(builder, hello.Finish()));
+}
+
 inline flatbuffers::Offset<fb::Token> token_of(flatbuffers::FlatBufferBuilder& builder,
                                                std::string_view token, int64_t issued_us) {
   if (token.empty()) return 0;
