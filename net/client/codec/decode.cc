@@ -243,6 +243,7 @@ Result<ServerHello> decode_hello(const Answer& answer) {
   if (reply->features() != nullptr) {
     for (const flatbuffers::String* name : *reply->features()) {
       hello.drop_tokens |= wire::text(name) == "drop_row_range_tokens";
+      hello.shard_choice |= wire::text(name) == "shard_choice";
     }
   }
   return hello;

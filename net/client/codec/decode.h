@@ -24,6 +24,7 @@ struct ServerHello {
   uint64_t instance = 0;     // of this run of the node; 0: not reported
   std::string advertise;     // the node's own address; empty: not reported
   bool drop_tokens = false;  // supports drop_row_range_tokens
+  bool shard_choice = false;
 };
 
 Result<void> decode_nothing(const Answer& answer);

@@ -381,7 +381,7 @@ Request Encoder::sample_row_keys(std::string_view table) {
                    finish(op_number(fb::Op::SampleRowKeys), fb::CreateSampleRowKeysRequest(b)));
 }
 
-Request Encoder::hello(const ClientOptions& options, Bytes token) {
+Request Encoder::hello(const ClientOptions& options, Bytes token, std::optional<uint32_t> shard) {
   auto& b = fresh();
   const auto name = string_of(b, options.client_name);
   const auto id = byte_vector(b, options.client_id);
@@ -391,6 +391,8 @@ Request Encoder::hello(const ClientOptions& options, Bytes token) {
   if (!token.empty()) out.add_auth_token(secret);
   out.add_client_name(name);
   out.add_client_id(id);
+  if (shard) out.add_shard(*shard);
+  out.add_stale_handles(options.route_by_shard);
   return finish(op_number(fb::Op::Hello), out.Finish());
 }
 

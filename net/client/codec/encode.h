@@ -3,6 +3,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ class Encoder {
                             const CallOptions& options);
   Request sample_row_keys(std::string_view table);
 
-  Request hello(const ClientOptions& options, Bytes token);
+  // `shard`: the one that shall serve the connection; empty: any.
+  Request hello(const ClientOptions& options, Bytes token, std::optional<uint32_t> shard = {});
   Request ping();
   Request server_info();
   Request create_table(const TableSpec& spec);

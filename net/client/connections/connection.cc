@@ -40,12 +40,14 @@ uint32_t milliseconds(int64_t us) { return static_cast<uint32_t>((us + 999) / 10
 }  // namespace
 
 Connection::Connection(ClientEnv env, const ClientOptions& options, Address address,
-                       std::shared_ptr<Encoder> encoder, ConnectionOwner* owner)
+                       std::shared_ptr<Encoder> encoder, ConnectionOwner* owner,
+                       std::optional<uint32_t> wanted)
     : env_(env),
       options_(options),
       address_(std::move(address)),
       encoder_(std::move(encoder)),
       owner_(owner),
+      wanted_(wanted),
       random_(env.seed),
       alarm_(
           env.timers, [](void* self) { static_cast<Connection*>(self)->on_alarm(); }, this),
@@ -124,7 +126,7 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
   std::string opening;
   wire::append_preface(opening, wire::Preface{options_.routing_hint, wire::kProtocolVersion});
   CO_TRY(const std::string token, Dialler::token_for(options_, *stream));
-  Request hello = encoder_->hello(options_, token);
+  Request hello = encoder_->hello(options_, token, wanted_);
   wire::FrameHeader header;
   header.op = static_cast<uint16_t>(fb::Op::Hello);
   header.body_bytes = static_cast<uint32_t>(hello.frame.size() - wire::kHeaderBytes);
@@ -201,6 +203,11 @@ Result<void> Connection::handle(const wire::Frame& frame) {
     state_ = State::draining;
     if (owner_) owner_->on_goaway(*this);
     if (in_flight_ == 0) stream_->close();
+    return {};
+  }
+  if (header.kind == wire::FrameKind::stale) {
+    const HandleTarget* target = handles_.target(header.handle);
+    if (target != nullptr && owner_) owner_->on_stale(*this, *target);
     return {};
   }
   if (header.request_id == kPingId) {
@@ -429,33 +436,6 @@ Async<void> Connection::write_rest(std::shared_ptr<Connection> self,
     ++self->stats_.writes;
   }
   self->writing_ = false;
-}
-
-void Call::on_timer(void* context) {
-  Call& call = *static_cast<Call*>(context);
-  if (call.connection_) {
-    call.connection_->on_deadline(call);
-  } else {
-    call.owner_->on_call_timer(call);
-  }
-}
-
-void Call::end(Result<wire::Frame> answer, Ending ending, Reach reach,
-               const wire::TabletHint* hint) {
-  ending_ = ending;
-  if (!answer && owner_ && owner_->takes_back(*this, answer.error(), ending, hint)) return;
-  if (!answer && in_doubt_ && answer.error().applied == Applied::not_applied) {
-    answer.error().applied = Applied::maybe_applied;
-  }
-  if (!answer && attempts_ > 1) {
-    answer.error().message += fmt::format(" (after {} attempts)", attempts_);
-  }
-  if (owner_) owner_->on_finish(*this, ending == Ending::answered);
-  finish(std::move(answer), reach);
-}
-
-int64_t Call::left_us() const {
-  return deadline_us_ == INT64_MAX ? INT64_MAX : deadline_us_ - timers_.now_us();
 }
 
 void Connection::submit(Call& call) {

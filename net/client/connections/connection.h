@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,8 @@ class ConnectionOwner {
   virtual void on_ready(Connection& connection) = 0;   // hello answered
   virtual void on_down(Connection& connection) = 0;    // lost or failed to connect
   virtual void on_goaway(Connection& connection) = 0;  // no new requests
+  // The node no longer has that tablet, or not at that epoch.
+  virtual void on_stale(Connection& connection, const HandleTarget& target) = 0;
 
  protected:
   ~ConnectionOwner() = default;
@@ -72,8 +75,11 @@ class ConnectionOwner {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
+  // `wanted`: the shard that the hello names; empty: any. A node may serve the connection from
+  // another one.
   Connection(ClientEnv env, const ClientOptions& options, Address address,
-             std::shared_ptr<Encoder> encoder, ConnectionOwner* owner);
+             std::shared_ptr<Encoder> encoder, ConnectionOwner* owner,
+             std::optional<uint32_t> wanted = {});
   ~Connection();
 
   // Starts an attempt, which is ended exactly once and never inside this function. Arms
@@ -96,6 +102,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   bool ready() const { return state_ == State::ready; }
   bool closed() const { return state_ == State::closed; }
+  std::optional<uint32_t> wanted_shard() const { return wanted_; }
   const ServerHello& server() const { return server_; }  // of the last hello
   // Estimate of the node's trusted clock from the last hello or pong and the loop's timers; 0: no
   // hello yet.
@@ -162,6 +169,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const Address address_;
   std::shared_ptr<Encoder> encoder_;
   ConnectionOwner* owner_;  // null after close()
+  const std::optional<uint32_t> wanted_;
   Random random_;
   ServerHello server_;
   int64_t greeted_us_ = 0;  // when server_.now_us came, with the last hello or pong

@@ -31,11 +31,11 @@ ConnectionPool::ConnectionPool(ClientEnv env, const ClientOptions& options, Addr
   for (size_t i = 0; i < options_.connections; ++i) base_.push_back(make());
 }
 
-std::shared_ptr<Connection> ConnectionPool::make() {
+std::shared_ptr<Connection> ConnectionPool::make(std::optional<uint32_t> shard) {
   ClientEnv own = env_;
   own.seed = random_.next();
   ConnectionOwner* owner = this;
-  return std::make_shared<Connection>(std::move(own), options_, address_, encoder_, owner);
+  return std::make_shared<Connection>(std::move(own), options_, address_, encoder_, owner, shard);
 }
 
 Connection& ConnectionPool::by_affinity(uint64_t affinity) {
@@ -53,9 +53,22 @@ size_t ConnectionPool::missing_shards() const {
       std::count_if(by_shard_.begin(), by_shard_.end(), [](const auto& c) { return c.empty(); }));
 }
 
+bool ConnectionPool::is_probed(uint32_t shard) const {
+  return std::any_of(probes_.begin(), probes_.end(), [shard](const auto& connection) {
+    return connection->wanted_shard() == shard;
+  });
+}
+
+void ConnectionPool::probe(std::optional<uint32_t> shard) {
+  --probes_left_;
+  probes_.push_back(make(shard));
+  probes_.back()->open();
+}
+
 void ConnectionPool::cover() {
   // A base connection reconnects automatically; extra ones follow once it has.
-  if (shards_ < 2 || base_.size() + extra_.size() >= kMaxConnections) return;
+  const size_t open = base_.size() + extra_.size() + probes_.size();
+  if (shards_ < 2 || open >= kMaxConnections) return;
   const bool reachable = std::any_of(base_.begin(), base_.end(),
                                      [](const auto& connection) { return connection->ready(); });
   if (!reachable) return;
@@ -66,9 +79,12 @@ void ConnectionPool::cover() {
     probes_left_ = kProbesPerShard * shards_;
     probe_from_us_ = env_.timers.now_us() + kCoverPauseUs;
   }
-  for (size_t n = missing - probes_.size(); n > 0 && probes_left_ > 0; --n, --probes_left_) {
-    probes_.push_back(make());
-    probes_.back()->open();
+  size_t more = std::min(missing - probes_.size(), kMaxConnections - open);
+  for (uint32_t shard = 0; shard < by_shard_.size(); ++shard) {
+    if (more == 0 || probes_left_ == 0) return;
+    if (!by_shard_[shard].empty() || (shard_choice_ && is_probed(shard))) continue;
+    probe(shard_choice_ ? std::optional(shard) : std::nullopt);
+    --more;
   }
 }
 
@@ -112,6 +128,7 @@ void ConnectionPool::on_ready(Connection& connection) {
     if (auto probe = take(probes_, connection)) retire(std::move(probe));
     return;
   }
+  shard_choice_ = server.shard_choice;
   if (shards_ != server.shards) {
     // The node restarted with another number of shards.
     shards_ = server.shards;
@@ -141,7 +158,7 @@ void ConnectionPool::leave_shard(Connection& connection) {
 void ConnectionPool::on_down(Connection& connection) {
   leave_shard(connection);
   owner_.on_connection_lost(connection);
-  // Extra connections are not reopened, because the kernel chooses their shard.
+  // Extra connections are not reopened; cover() opens another one when there is a request.
   auto gone = take(extra_, connection);
   if (!gone) gone = take(probes_, connection);
   if (!gone) return;
@@ -161,6 +178,10 @@ void ConnectionPool::on_goaway(Connection& connection) {
   CallList orphans = old->take_queue();
   retire(std::move(old));
   owner_.on_orphans(std::move(orphans));
+}
+
+void ConnectionPool::on_stale(Connection& /*connection*/, const HandleTarget& target) {
+  owner_.on_stale(target);
 }
 
 void ConnectionPool::retire(std::shared_ptr<Connection> connection) {

@@ -1,9 +1,10 @@
 // ConnectionPool: the connections of one client to one node.
 //
-// The base `connections` of the options always exist. cover() opens more until each shard of the
-// node has one (the hello has the number of shards and the one that serves the connection). The
-// shards share a port and the kernel distributes connections at random: a connection to a shard
-// that already has one is closed, and after kProbesPerShard attempts per shard the pool stops for
+// The base `connections` of the options always exist. cover() opens one more for each shard of the
+// node that has none. The hello of such a connection names the shard, and a node with the feature
+// shard_choice hands the connection over to it, also behind a proxy. Of any other node the shards
+// share a port, and the kernel distributes connections at random: a connection to a shard that
+// already has one is closed. After kProbesPerShard attempts per shard the pool stops for
 // kCoverPauseUs. Requests for a shard without a connection go through another one, at the cost of a
 // hop inside the node.
 //
@@ -15,6 +16,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "net/client/connections/connection.h"
@@ -29,6 +31,8 @@ class PoolOwner {
   virtual void on_connection_lost(Connection& connection) = 0;
   // The connections lead to another node, or the node restarted: tablet maps are invalid.
   virtual void on_another_node() = 0;
+  // The node no longer has that tablet, or not at that epoch.
+  virtual void on_stale(const HandleTarget& target) = 0;
 
  protected:
   ~PoolOwner() = default;
@@ -57,12 +61,15 @@ class ConnectionPool final : private ConnectionOwner {
   void on_ready(Connection& connection) override;
   void on_down(Connection& connection) override;
   void on_goaway(Connection& connection) override;
+  void on_stale(Connection& connection, const HandleTarget& target) override;
 
-  std::shared_ptr<Connection> make();
+  std::shared_ptr<Connection> make(std::optional<uint32_t> shard = {});
   void leave_shard(Connection& connection);
   bool on_one_node(const Connection& connection) const;
   bool meet(const Connection& connection);
   size_t missing_shards() const;
+  bool is_probed(uint32_t shard) const;
+  void probe(std::optional<uint32_t> shard);
   // Removes a connection, which ends by itself.
   void retire(std::shared_ptr<Connection> connection);
   void purge();
@@ -79,7 +86,8 @@ class ConnectionPool final : private ConnectionOwner {
   std::vector<std::shared_ptr<Connection>> retired_;  // ending
   std::vector<std::vector<Connection*>> by_shard_;    // ready connections
   uint32_t shards_ = 0;
-  uint64_t instance_ = 0;  // the node that shards_ and by_shard_ belong to; 0: not reported
+  bool shard_choice_ = false;  // as the node last said
+  uint64_t instance_ = 0;      // the node that shards_ and by_shard_ belong to; 0: not reported
   size_t probes_left_ = 0;
   int64_t probe_from_us_ = 0;  // when probes_left_ is refilled
   ConnectionStats ended_;      // totals of closed connections

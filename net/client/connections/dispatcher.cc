@@ -329,6 +329,13 @@ void Dispatcher::on_another_node() {
   for (auto& [name, table] : tables_) table->map.clear();
 }
 
+void Dispatcher::on_stale(const HandleTarget& target) {
+  const auto at = tables_.find(target.table);
+  if (at == tables_.end() || !at->second->map.doubt(target.tablet_id, target.epoch)) return;
+  ++stats_.stale;
+  fetch_map(at->first, *at->second);
+}
+
 void Dispatcher::on_orphans(CallList calls) {
   while (!calls.empty()) {
     Call& call = calls.front();

@@ -13,26 +13,32 @@
 
 namespace cellar::client {
 
+struct HandleTarget {
+  std::string table;
+  uint64_t tablet_id = 0;
+  uint64_t epoch = 0;
+  bool operator==(const HandleTarget&) const = default;
+  template <class H>
+  friend H AbslHashValue(H h, const HandleTarget& t) {
+    return H::combine(std::move(h), t.table, t.tablet_id, t.epoch);
+  }
+};
+
 // One connection.
 class HandleCache {
  public:
   // The handle of the table and, unless they are 0, tablet and epoch. For a new target the bind
   // frame is appended to `out`, where the request must follow.
   uint32_t name(std::string_view table, uint64_t tablet_id, uint64_t epoch, std::string& out);
+  // What the handle stands for; null: it is not bound.
+  const HandleTarget* target(uint32_t handle) const {
+    return handle == 0 || handle > bound_.size() ? nullptr : &bound_[handle - 1];
+  }
   // The connection was lost.
   void clear() { *this = HandleCache(); }
 
  private:
-  struct Target {
-    std::string table;
-    uint64_t tablet_id = 0;
-    uint64_t epoch = 0;
-    bool operator==(const Target&) const = default;
-    template <class H>
-    friend H AbslHashValue(H h, const Target& t) {
-      return H::combine(std::move(h), t.table, t.tablet_id, t.epoch);
-    }
-  };
+  using Target = HandleTarget;
 
   bool is_last(std::string_view table, uint64_t tablet_id, uint64_t epoch) const;
   static void append_bind(std::string& out, uint32_t handle, const Target& target);

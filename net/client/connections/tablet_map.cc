@@ -30,4 +30,14 @@ bool TabletMap::correct(Bytes row, const wire::TabletHint& hint) {
   return true;
 }
 
+bool TabletMap::doubt(uint64_t tablet_id, uint64_t epoch) {
+  const auto at =
+      std::find_if(tablets_.begin(), tablets_.end(), [&](const TabletDescription& tablet) {
+        return tablet.tablet_id == tablet_id && tablet.epoch == epoch;
+      });
+  if (tablet_id == 0 || at == tablets_.end()) return false;
+  at->tablet_id = at->epoch = 0;
+  return true;
+}
+
 }  // namespace cellar::client

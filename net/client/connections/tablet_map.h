@@ -31,6 +31,9 @@ class TabletMap {
   // split off) the location becomes uncertain and the result is true: the map should be fetched
   // again.
   bool correct(Bytes row, const wire::TabletHint& hint);
+  // The node no longer has that tablet, or not at that epoch: the location of its rows becomes
+  // uncertain. False: the map does not have it either.
+  bool doubt(uint64_t tablet_id, uint64_t epoch);
 
  private:
   size_t index_of(Bytes row) const;

@@ -1,5 +1,6 @@
 #include "tests/net/client/client_fake_server.h"
 
+#include <algorithm>
 #include <array>
 
 #include "net/client/api/cells.h"
@@ -50,12 +51,19 @@ Async<void> FakeServer::accept_loop(FakeServer& self) {
   }
 }
 
+uint32_t FakeServer::chosen_shard(const Received& hello) const {
+  const uint32_t wanted = BodyOf<fb::HelloRequest>(hello)->shard();
+  const bool chooses = std::ranges::count(features, "shard_choice") > 0 && wanted < shards;
+  return chooses ? wanted : static_cast<uint32_t>(hello.connection - 1) % shards;
+}
+
 std::string FakeServer::answer(const Received& received) {
   if (received.header.op == static_cast<uint16_t>(fb::Op::Hello)) {
     if (!answer_hello) return {};
     flatbuffers::FlatBufferBuilder b;
     const auto limits = fb::CreateLimits(b, 1u << 20, 0, 0, 0, 0, 0, in_flight_limit);
-    const auto shard = says_shard.value_or(static_cast<uint32_t>(received.connection - 1) % shards);
+    const auto shard = says_shard.value_or(chosen_shard(received));
+    shard_of[received.connection] = shard;
     const auto names = b.CreateVectorOfStrings(features);
     const Bytes body =
         wire::finish_body(b, fb::CreateHelloReply(b, wire::kProtocolVersion, 0, shard, shards,

@@ -52,13 +52,15 @@ class FakeServer {
   uint32_t shards = 1;                 // connection n is served by shard (n - 1) % shards
   std::optional<uint32_t> says_shard;  // instead
   int64_t now_us = 0;
-  std::vector<std::string> features;
-  std::vector<Received> requests;  // without hellos and binds; with cancel and credit frames
+  std::vector<std::string> features;  // with shard_choice, a hello that names a shard is obeyed
+  std::vector<Received> requests;     // without hellos and binds; with cancel and credit frames
   size_t connections = 0;
+  std::map<size_t, uint32_t> shard_of;  // by connection, as its hello was answered
 
  private:
   static Async<void> accept_loop(FakeServer& self);
   static Async<void> serve(FakeServer& self, std::shared_ptr<ByteStream> stream, size_t number);
+  uint32_t chosen_shard(const Received& hello) const;
   std::string answer(const Received& received);
 
   SimLoop& loop_;

@@ -20,6 +20,13 @@ TEST(TabletMapTest, LocatesAndIsCorrected) {
   EXPECT_FALSE(map.correct("h", {TableId{1}, TabletId{2}, Epoch{21}, 3, {}}));
   EXPECT_EQ(map.locate("h").shard, 3u);
   EXPECT_EQ(map.locate("h").epoch, 21u);
+  // The node says that it is not there as the map has it.
+  EXPECT_FALSE(map.doubt(2, 20)) << "older than the map";
+  EXPECT_TRUE(map.doubt(2, 21));
+  EXPECT_FALSE(map.doubt(2, 21));
+  EXPECT_FALSE(map.doubt(0, 0));
+  EXPECT_EQ(map.locate("h").tablet_id, 0u);
+  EXPECT_EQ(map.locate("h").shard, 3u);
   // The tablet was split: the row lies in one that the map does not have.
   EXPECT_TRUE(map.correct("z", {TableId{1}, TabletId{9}, Epoch{1}, 1, {}}));
   EXPECT_EQ(map.locate("z").tablet_id, 0u);
@@ -88,8 +95,7 @@ class RouteTest : public ClientBed {
       return frame(wire::FrameKind::reply, r.header, wire::build_status(b, error, &hint),
                    wire::kFrameError);
     }
-    const uint32_t shard = static_cast<uint32_t>(r.connection - 1) % server_.shards;
-    (shard == tablet.shard ? direct_ : forwarded_) += 1;
+    (server_.shard_of.at(r.connection) == tablet.shard ? direct_ : forwarded_) += 1;
     return mutate_reply(r);
   }
   void write_rows(int n) {
@@ -217,6 +223,65 @@ TEST_F(RouteTest, ALostConnectionOfAShardIsMadeAgain) {
   direct_ = forwarded_ = 0;
   write_rows(100);
   EXPECT_EQ(direct_, 100);
+}
+
+TEST_F(RouteTest, ANodeThatLetsChooseGetsOneConnectionForEachShard) {
+  server_.features = {"shard_choice"};
+  server_.shards = 24;  // drawn at random, they would take some ninety connections
+  for (uint32_t i = 0; i < 4; ++i) tablets_[i].shard = 5 * i + 3;
+  client(ClientOptions());
+  write_rows(100);
+  EXPECT_EQ(server_.connections, 24u);
+  direct_ = forwarded_ = 0;
+  write_rows(200);
+  EXPECT_EQ(direct_, 200);
+  server_.cut();
+  settle(1'000'000);
+  write_rows(100);
+  EXPECT_LE(server_.connections, 48u);
+  direct_ = forwarded_ = 0;
+  write_rows(100);
+  EXPECT_EQ(direct_, 100);
+}
+
+TEST_F(RouteTest, ANodeThatObeysNoChoiceIsUsedByForwarding) {
+  server_.features = {"shard_choice"};
+  server_.says_shard = 0;
+  client(ClientOptions());
+  write_rows(300);
+  EXPECT_GE(direct_, 70);
+  EXPECT_LE(server_.connections, 1 + ConnectionPool::kProbesPerShard * server_.shards);
+}
+
+TEST_F(RouteTest, AStaleTabletIsLearntBeforeARequestIsRefused) {
+  client(ClientOptions());
+  write_rows(100);
+  std::optional<Received> old;
+  for (const Received& r : server_.requests) {
+    if (r.header.tablet_id == 2) old = r;
+  }
+  ASSERT_TRUE(old);
+  const auto tell = [&](uint32_t handle) {
+    wire::FrameHeader header;
+    header.kind = wire::FrameKind::stale;
+    header.handle = handle;
+    std::string bytes;
+    wire::append_header(bytes, header);
+    server_.send_on(old->connection, bytes);
+    settle(1'000'000);
+  };
+  tablets_[1].shard = 3;
+  tablets_[1].epoch = 2;
+  tell(old->header.handle);
+  EXPECT_EQ(describes_, 2);
+  tell(old->header.handle);
+  tell(1000);
+  EXPECT_EQ(describes_, 2) << "the map is not older than the news";
+  direct_ = forwarded_ = 0;
+  write_rows(100);
+  EXPECT_EQ(stale_, 0);
+  EXPECT_EQ(direct_, 100);
+  EXPECT_EQ(client_->stats().stale, 1u);
 }
 
 // Writes of one row are never on two connections at once, whatever the map and the connections do.
