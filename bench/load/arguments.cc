@@ -54,9 +54,9 @@ void declare_table(CLI::App& app, Arguments& a) {
   app.add_option("--durability", a.durability,
                  "Level of a created table: sync (default), periodic or memory")
       ->check(CLI::IsMember({"sync", "periodic", "memory"}));
-  app.add_option(
-         "--route", a.route,
-         "Keys of a connection: any, direct (served by its own shard), forwarded (by others)")
+  app.add_option("--route", a.route,
+                 "Keys of a connection: any, direct (served by the shard that its hello names), "
+                 "forwarded (by others)")
       ->check(CLI::IsMember({"any", "direct", "forwarded"}))
       ->capture_default_str();
   app.add_option(

@@ -143,6 +143,7 @@ class CellarProtocol final : public Protocol {
     fb::HelloRequestBuilder request(builder);
     request.add_client_name(name);
     if (!target_.token.empty()) request.add_auth_token(secret);
+    if (target_.shard) request.add_shard(*target_.shard);
     append_request(out, fb::Op::Hello, kHelloId, wire::finish_body(builder, request.Finish()), 0);
     bind_table(out);
     ask_for_table(out);

@@ -1,8 +1,11 @@
 // cellar-bench: the load generator.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <set>
+#include <vector>
 
 #include <boost/json/serialize.hpp>
 
@@ -69,6 +72,9 @@ class Session {
   Result<void> prepare() {
     if (a_.server != "cellar") return {};
     TRY(const auto table, ensure_table(a_));
+    std::set<uint32_t> shards;
+    for (const auto& tablet : table.tablets) shards.insert(tablet.shard);
+    shards_.assign(shards.begin(), shards.end());
     map_.assign(table.tablets);
     target_.table = a_.table;
     target_.routing_hint = a_.load.client.routing_hint;
@@ -107,7 +113,10 @@ class Session {
     if (a_.server == "memcached")
       return make_memcached_protocol(options.workload.fields, options.verify);
     if (a_.server == "echo") return make_echo_protocol(options.workload);
-    return make_cellar_protocol(target_);
+    CellarTarget target = target_;
+    // Every shard has as many connections as the others, if it has a tablet.
+    if (target.route == Route::direct) target.shard = shards_[connections_++ % shards_.size()];
+    return make_cellar_protocol(std::move(target));
   }
 
   Result<LoadResult> measure(const LoadOptions& options, const std::string& name) {
@@ -215,6 +224,8 @@ class Session {
 
   Arguments& a_;
   cellar::client::TabletMap map_;
+  std::vector<uint32_t> shards_;  // with a tablet of the table
+  mutable std::atomic<size_t> connections_ = 0;
   CellarTarget target_;
   std::vector<boost::json::object> results_;
   LoadResult last_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,8 @@ struct CellarTarget {
   std::string token;          // may be empty
   uint64_t routing_hint = 0;  // equal in all connections
   Route route = Route::any;
-  ShardOf shard_of;  // for a route other than any
+  ShardOf shard_of;                    // for a route other than any
+  std::optional<uint32_t> shard = {};  // that the hello names
   bool wants_values = false;
   std::vector<std::string> columns;  // that point reads name, of the family; none: whole rows
 };
