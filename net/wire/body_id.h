@@ -71,6 +71,8 @@ template <>
 inline constexpr const char* kBodyId<fb::Credit> = "QCRD";
 template <>
 inline constexpr const char* kBodyId<fb::Bind> = "QBND";
+template <>
+inline constexpr const char* kBodyId<fb::Stale> = "RSTL";
 
 template <>
 inline constexpr const char* kBodyId<fb::Status> = "RSTA";

@@ -58,8 +58,8 @@ enum class FrameKind : uint8_t {
   // kFrameError: the peer violated the protocol; nothing more is answered and the connection ends.
   goaway = 7,
   bind = 8,  // client: from here on `handle` stands for the table of the body (fb::Bind)
-  // server: the table map no longer has the tablet or epoch that `handle` names. Only to clients
-  // that understand it.
+  // server: the tablet that `handle` names has moved to where the body (fb::Stale) says, or is no
+  // more. Only to clients that understand it.
   stale = 9,
 };
 

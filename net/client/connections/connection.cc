@@ -205,11 +205,7 @@ Result<void> Connection::handle(const wire::Frame& frame) {
     if (in_flight_ == 0) stream_->close();
     return {};
   }
-  if (header.kind == wire::FrameKind::stale) {
-    const HandleTarget* target = handles_.target(header.handle);
-    if (target != nullptr && owner_) owner_->on_stale(*this, *target);
-    return {};
-  }
+  if (header.kind == wire::FrameKind::stale) return hear_of_stale(frame);
   if (header.request_id == kPingId) {
     const auto* pong = wire::verified<fb::PingReply>(frame.body);
     if (pong != nullptr && pong->now_us() != 0) {
@@ -252,6 +248,22 @@ Result<void> Connection::handle(const wire::Frame& frame) {
   if (state_ == State::closed) return {};
   if (state_ == State::draining && in_flight_ == 0) stream_->close();
   send_queued();
+  return {};
+}
+
+Result<void> Connection::hear_of_stale(const wire::Frame& frame) {
+  const auto* now = wire::verified<fb::Stale>(frame.body);
+  if (now == nullptr && !frame.body.empty()) {
+    return fail(Errc::internal, "{} sent a stale frame that cannot be read", options_.address);
+  }
+  const HandleTarget* target = handles_.target(frame.header.handle);
+  if (target == nullptr || target->tablet_id == 0 || !owner_) return {};
+  StaleTablet stale{target->table, target->tablet_id};
+  if (now != nullptr) {
+    stale.epoch = now->epoch();
+    stale.shard = now->shard();
+  }
+  owner_->on_stale(stale);
   return {};
 }
 

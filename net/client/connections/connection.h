@@ -33,6 +33,7 @@
 #include "net/client/codec/encode.h"
 #include "net/client/connections/dialler.h"
 #include "net/client/connections/handle_cache.h"
+#include "net/client/connections/tablet_map.h"
 
 namespace cellar::client {
 
@@ -66,8 +67,7 @@ class ConnectionOwner {
   virtual void on_ready(Connection& connection) = 0;   // hello answered
   virtual void on_down(Connection& connection) = 0;    // lost or failed to connect
   virtual void on_goaway(Connection& connection) = 0;  // no new requests
-  // The node no longer has that tablet, or not at that epoch.
-  virtual void on_stale(Connection& connection, const HandleTarget& target) = 0;
+  virtual void on_stale(const StaleTablet& tablet) = 0;
 
  protected:
   ~ConnectionOwner() = default;
@@ -129,6 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Async<Result<void>> shake_hands(wire::FrameReader& reader);
   Async<Result<void>> receive(wire::FrameReader& reader);
   Result<void> handle(const wire::Frame& frame);
+  Result<void> hear_of_stale(const wire::Frame& frame);
   void lose(Error why);
   // Calls that wait for a connection are kept, unless `all`.
   void fail_queue(const Error& why, Ending ending, bool all);

@@ -180,9 +180,7 @@ void ConnectionPool::on_goaway(Connection& connection) {
   owner_.on_orphans(std::move(orphans));
 }
 
-void ConnectionPool::on_stale(Connection& /*connection*/, const HandleTarget& target) {
-  owner_.on_stale(target);
-}
+void ConnectionPool::on_stale(const StaleTablet& tablet) { owner_.on_stale(tablet); }
 
 void ConnectionPool::retire(std::shared_ptr<Connection> connection) {
   purge();

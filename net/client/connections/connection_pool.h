@@ -31,8 +31,7 @@ class PoolOwner {
   virtual void on_connection_lost(Connection& connection) = 0;
   // The connections lead to another node, or the node restarted: tablet maps are invalid.
   virtual void on_another_node() = 0;
-  // The node no longer has that tablet, or not at that epoch.
-  virtual void on_stale(const HandleTarget& target) = 0;
+  virtual void on_stale(const StaleTablet& tablet) = 0;
 
  protected:
   ~PoolOwner() = default;
@@ -61,7 +60,7 @@ class ConnectionPool final : private ConnectionOwner {
   void on_ready(Connection& connection) override;
   void on_down(Connection& connection) override;
   void on_goaway(Connection& connection) override;
-  void on_stale(Connection& connection, const HandleTarget& target) override;
+  void on_stale(const StaleTablet& tablet) override;
 
   std::shared_ptr<Connection> make(std::optional<uint32_t> shard = {});
   void leave_shard(Connection& connection);

@@ -329,11 +329,9 @@ void Dispatcher::on_another_node() {
   for (auto& [name, table] : tables_) table->map.clear();
 }
 
-void Dispatcher::on_stale(const HandleTarget& target) {
-  const auto at = tables_.find(target.table);
-  if (at == tables_.end() || !at->second->map.doubt(target.tablet_id, target.epoch)) return;
-  ++stats_.stale;
-  fetch_map(at->first, *at->second);
+void Dispatcher::on_stale(const StaleTablet& tablet) {
+  const auto at = tables_.find(tablet.table);
+  if (at != tables_.end() && at->second->map.learn(tablet)) ++stats_.stale;
 }
 
 void Dispatcher::on_orphans(CallList calls) {

@@ -8,9 +8,9 @@
 // the `connections` of the options. After kRouteAfter requests to a table, if the node has several
 // shards, its map is fetched; then a row's call goes to a connection of its tablet's shard and
 // names tablet and epoch. A refusal with a hint corrects the map and is followed at once, up to
-// kMaxRedirects times; an unknown tablet causes the map to be fetched again. So does a node that
-// tells, unasked, that a tablet is no longer as the map has it: until then requests for its rows
-// name no tablet, and the node finds it.
+// kMaxRedirects times; an unknown tablet causes the map to be fetched again. A node also reports,
+// unasked, a tablet that has moved, which corrects the map, or is gone: then the next request for
+// its rows names no tablet, so that the node finds it, and causes the map to be fetched again.
 //
 // Order. Concurrent writes of one row share a connection (`sticky_`), so they apply in the order of
 // the calls, whatever happens to map and connections meanwhile. The exception is a retried write,
@@ -41,9 +41,9 @@ struct ClientStats : ConnectionStats {
   uint64_t redirects = 0;  // of these, caused by a node's hint
   uint64_t routed = 0;     // requests sent to the shard of their tablet
   uint64_t maps = 0;       // tablet maps fetched
-  uint64_t stale = 0;    // tablets that the node no longer has as they were, told before a refusal
-  uint64_t refused = 0;  // over the limits of this client
-  size_t pending = 0;    // requests now accepted and not finished
+  uint64_t stale = 0;      // tablets that the node reported as moved or gone, before a refusal
+  uint64_t refused = 0;    // over the limits of this client
+  size_t pending = 0;      // requests now accepted and not finished
   size_t pending_bytes = 0;
 };
 
@@ -101,7 +101,7 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   void on_orphans(CallList calls) override;
   void on_connection_lost(Connection& connection) override;
   void on_another_node() override;
-  void on_stale(const HandleTarget& target) override;
+  void on_stale(const StaleTablet& tablet) override;
 
   bool has_room(size_t bytes) const;
   void charge(Call& call);

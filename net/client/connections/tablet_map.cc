@@ -30,13 +30,19 @@ bool TabletMap::correct(Bytes row, const wire::TabletHint& hint) {
   return true;
 }
 
-bool TabletMap::doubt(uint64_t tablet_id, uint64_t epoch) {
-  const auto at =
-      std::find_if(tablets_.begin(), tablets_.end(), [&](const TabletDescription& tablet) {
-        return tablet.tablet_id == tablet_id && tablet.epoch == epoch;
-      });
-  if (tablet_id == 0 || at == tablets_.end()) return false;
-  at->tablet_id = at->epoch = 0;
+bool TabletMap::learn(const StaleTablet& stale) {
+  const auto at = std::find_if(
+      tablets_.begin(), tablets_.end(),
+      [&](const TabletDescription& tablet) { return tablet.tablet_id == stale.tablet_id; });
+  const bool gone = stale.epoch == 0;
+  if (stale.tablet_id == 0 || at == tablets_.end()) return false;
+  if (!gone && stale.epoch <= at->epoch) return false;
+  at->epoch = stale.epoch;
+  if (gone) {
+    at->tablet_id = 0;
+  } else {
+    at->shard = stale.shard;
+  }
   return true;
 }
 

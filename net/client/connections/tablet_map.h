@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "io/base/bytes.h"
@@ -10,6 +11,14 @@
 #include "net/wire/status.h"
 
 namespace cellar::client {
+
+// What a node reports of a tablet that is not as this client named it.
+struct StaleTablet {
+  std::string table;
+  uint64_t tablet_id = 0;
+  uint64_t epoch = 0;  // now; 0: there is no such tablet any more
+  uint32_t shard = 0;
+};
 
 class TabletMap {
  public:
@@ -31,9 +40,9 @@ class TabletMap {
   // split off) the location becomes uncertain and the result is true: the map should be fetched
   // again.
   bool correct(Bytes row, const wire::TabletHint& hint);
-  // The node no longer has that tablet, or not at that epoch: the location of its rows becomes
-  // uncertain. False: the map does not have it either.
-  bool doubt(uint64_t tablet_id, uint64_t epoch);
+  // The node reports a tablet. One that is gone makes the location of its rows uncertain. False:
+  // that is no news.
+  bool learn(const StaleTablet& tablet);
 
  private:
   size_t index_of(Bytes row) const;

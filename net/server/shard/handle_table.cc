@@ -67,14 +67,16 @@ void HandleTable::find_table(Target& target, const engine::TableMap& tables) {
   target.map_version = tables.version;
 }
 
-void HandleTable::take_stale(TabletEpochs& current, std::vector<uint32_t>& stale) {
+void HandleTable::take_stale(TabletPlaces& current, std::vector<Stale>& stale) {
   for (size_t i = 0; i < targets_.size(); ++i) {
     Target& target = targets_[i];
-    if (target.state != State::bound || target.tablet_id == 0 || target.told) continue;
+    if (target.state != State::bound || target.tablet_id == 0) continue;
     find_table(target, current.tables());
-    if (current.has(target.table_id, target.tablet_id, target.epoch)) continue;
-    target.told = true;
-    stale.push_back(static_cast<uint32_t>(i) + 1);
+    const TabletPlaces::Place now = current.find(target.table_id, target.tablet_id);
+    const bool holds = now.epoch != 0 && (target.epoch == 0 || target.epoch == now.epoch);
+    if (holds || target.told == now.epoch) continue;
+    target.told = now.epoch;
+    stale.push_back({static_cast<uint32_t>(i) + 1, now});
   }
 }
 

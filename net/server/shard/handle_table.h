@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,13 @@ class HandleTable {
   // the next bind(). Errors: INVALID_ARGUMENT if the handle is bound to nothing,
   // FAILED_PRECONDITION if it is bound for another instance.
   Result<void> resolve(wire::FrameHeader& header, const engine::TableMap& tables);
-  // The handles bound to a tablet or epoch that the table map no longer has, each once for each
-  // binding, at the end of `stale`.
-  void take_stale(TabletEpochs& current, std::vector<uint32_t>& stale);
+  // The handles bound to a tablet that is gone or has another epoch, as far as that is news since
+  // the last call, at the end of `stale`.
+  struct Stale {
+    uint32_t handle = 0;
+    TabletPlaces::Place now;
+  };
+  void take_stale(TabletPlaces& current, std::vector<Stale>& stale);
   size_t size() const { return targets_.size(); }
   // No handle was ever bound.
   bool empty() const { return targets_.empty(); }
@@ -48,7 +53,7 @@ class HandleTable {
     uint64_t map_version = 0;
     uint64_t tablet_id = 0;
     uint64_t epoch = 0;
-    bool told = false;  // that it is stale
+    std::optional<uint64_t> told;  // the last epoch that take_stale() returned
   };
   static void find_table(Target& target, const engine::TableMap& tables);
 

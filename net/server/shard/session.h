@@ -260,7 +260,7 @@ class Session final : private MapWaiter,
   bool obey_ahead();
   bool past_deadline(const wire::Frame& frame) const;
   void map_wait_over() override { changed_.notify_all(); }
-  size_t tell_stale(TabletEpochs& current) override;
+  size_t tell_stale(TabletPlaces& current) override;
   void cancel(uint32_t request_id);
   void abandon();
   void credit(const wire::Frame& frame);

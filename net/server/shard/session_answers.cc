@@ -93,15 +93,21 @@ void Session::chunk(const FrameHeader& request, Bytes body) {
   append(request, FrameKind::chunk, 0, body);
 }
 
-size_t Session::tell_stale(TabletEpochs& current) {
-  std::vector<uint32_t> stale;
+size_t Session::tell_stale(TabletPlaces& current) {
+  std::vector<HandleTable::Stale> stale;
   handles_.take_stale(current, stale);
-  for (const uint32_t handle : stale) {
+  for (const HandleTable::Stale& one : stale) {
     if (broken_) break;
+    auto& builder = shard_.builder();
+    builder.Clear();
+    const Bytes body =
+        wire::finish_body(builder, wire::fb::CreateStale(builder, one.now.epoch, one.now.shard));
     FrameHeader header;
     header.kind = FrameKind::stale;
-    header.handle = handle;
+    header.handle = one.handle;
+    header.body_bytes = static_cast<uint32_t>(body.size());
     wire::append_header(out_, header);
+    out_.append(body);
     after_append();
   }
   return handles_.size();

@@ -2,17 +2,17 @@
 
 namespace cellar::server {
 
-bool TabletEpochs::has(uint64_t table_id, uint64_t tablet_id, uint64_t epoch) {
+TabletPlaces::Place TabletPlaces::find(uint64_t table_id, uint64_t tablet_id) {
   const auto [at, added] = of_.try_emplace(table_id);
   if (added) {
     if (const engine::TableEntry* table = tables_.find(TableId{table_id})) {
       for (const engine::TabletDescriptor& tablet : table->tablets) {
-        at->second.emplace(tablet.id.value(), tablet.epoch.value());
+        at->second[tablet.id.value()] = {tablet.epoch.value(), tablet.shard.value()};
       }
     }
   }
   const auto tablet = at->second.find(tablet_id);
-  return tablet != at->second.end() && (epoch == 0 || tablet->second == epoch);
+  return tablet == at->second.end() ? Place() : tablet->second;
 }
 
 void StaleNews::turn(const engine::TableMap& tables) {

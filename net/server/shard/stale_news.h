@@ -2,8 +2,8 @@
 // the table map no longer has, so that a client fetches the map before a request of it is ABORTED.
 //
 // A new map makes every listener due. In each turn due listeners look through their handles, about
-// kHandlesPerTurn in all; a newer map begins again. A handle is told once for each binding, so a
-// connection gets at most wire::kMaxHandles frames for the binds that it sent.
+// kHandlesPerTurn in all; a newer map begins again. A handle is told once for each change, so a
+// connection gets at most wire::kMaxHandles frames for one change.
 //
 // One shard.
 #pragma once
@@ -20,19 +20,23 @@
 
 namespace cellar::server {
 
-// The tablets of the map of one round. A table's are gathered when it is asked for first.
-class TabletEpochs {
+// Where the tablets of the map of one round are. A table's are gathered when it is asked for first.
+class TabletPlaces {
  public:
-  explicit TabletEpochs(const engine::TableMap& tables) : tables_(tables) {}
+  struct Place {
+    uint64_t epoch = 0;  // 0: there is no such tablet
+    uint32_t shard = 0;
+  };
+
+  explicit TabletPlaces(const engine::TableMap& tables) : tables_(tables) {}
 
   const engine::TableMap& tables() const { return tables_; }
-  // Whether the table has that tablet, at that epoch; 0: at any.
-  bool has(uint64_t table_id, uint64_t tablet_id, uint64_t epoch);
+  Place find(uint64_t table_id, uint64_t tablet_id);
 
  private:
-  using Epochs = absl::flat_hash_map<uint64_t, uint64_t>;  // by tablet
+  using Places = absl::flat_hash_map<uint64_t, Place>;  // by tablet
   const engine::TableMap& tables_;
-  absl::flat_hash_map<uint64_t, Epochs> of_;  // by table
+  absl::flat_hash_map<uint64_t, Places> of_;  // by table
 };
 
 using StaleHook =
@@ -43,7 +47,7 @@ using StaleHook =
 class StaleListener : public StaleHook {
  public:
   // Tells what is stale. The number of handles looked at.
-  virtual size_t tell_stale(TabletEpochs& current) = 0;
+  virtual size_t tell_stale(TabletPlaces& current) = 0;
 
  protected:
   ~StaleListener() = default;
@@ -67,7 +71,7 @@ class StaleNews {
                                       boost::intrusive::constant_time_size<false>>;
   List due_;
   List told_;
-  std::optional<TabletEpochs> round_;  // while listeners are due
+  std::optional<TabletPlaces> round_;  // while listeners are due
 };
 
 }  // namespace cellar::server

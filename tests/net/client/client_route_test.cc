@@ -20,13 +20,18 @@ TEST(TabletMapTest, LocatesAndIsCorrected) {
   EXPECT_FALSE(map.correct("h", {TableId{1}, TabletId{2}, Epoch{21}, 3, {}}));
   EXPECT_EQ(map.locate("h").shard, 3u);
   EXPECT_EQ(map.locate("h").epoch, 21u);
-  // The node says that it is not there as the map has it.
-  EXPECT_FALSE(map.doubt(2, 20)) << "older than the map";
-  EXPECT_TRUE(map.doubt(2, 21));
-  EXPECT_FALSE(map.doubt(2, 21));
-  EXPECT_FALSE(map.doubt(0, 0));
+  // The node reports it, and that it is gone.
+  EXPECT_FALSE(map.learn({"t", 2, 20, 1})) << "older than the map";
+  EXPECT_TRUE(map.learn({"t", 2, 22, 1}));
+  EXPECT_FALSE(map.learn({"t", 2, 22, 1}));
+  EXPECT_EQ(map.locate("h").shard, 1u);
+  EXPECT_EQ(map.locate("h").epoch, 22u);
+  EXPECT_TRUE(map.learn({"t", 2, 0, 0}));
+  EXPECT_FALSE(map.learn({"t", 2, 0, 0}));
+  EXPECT_FALSE(map.learn({"t", 0, 0, 0}));
+  EXPECT_FALSE(map.learn({"t", 77, 5, 0}));
   EXPECT_EQ(map.locate("h").tablet_id, 0u);
-  EXPECT_EQ(map.locate("h").shard, 3u);
+  EXPECT_EQ(map.locate("h").shard, 1u);
   // The tablet was split: the row lies in one that the map does not have.
   EXPECT_TRUE(map.correct("z", {TableId{1}, TabletId{9}, Epoch{1}, 1, {}}));
   EXPECT_EQ(map.locate("z").tablet_id, 0u);
@@ -253,35 +258,68 @@ TEST_F(RouteTest, ANodeThatObeysNoChoiceIsUsedByForwarding) {
   EXPECT_LE(server_.connections, 1 + ConnectionPool::kProbesPerShard * server_.shards);
 }
 
-TEST_F(RouteTest, AStaleTabletIsLearntBeforeARequestIsRefused) {
-  client(ClientOptions());
-  write_rows(100);
-  std::optional<Received> old;
-  for (const Received& r : server_.requests) {
-    if (r.header.tablet_id == 2) old = r;
+class StaleRouteTest : public RouteTest {
+ protected:
+  void SetUp() override {
+    client(ClientOptions());
+    write_rows(100);
+    for (const Received& r : server_.requests) {
+      if (r.header.tablet_id == 2) named_ = r;
+    }
+    ASSERT_TRUE(named_);
   }
-  ASSERT_TRUE(old);
-  const auto tell = [&](uint32_t handle) {
+  // On the connection that named tablet 2.
+  void tell(uint32_t handle, uint64_t epoch, uint32_t shard) {
+    flatbuffers::FlatBufferBuilder b;
+    tell_body(handle, wire::finish_body(b, fb::CreateStale(b, epoch, shard)));
+  }
+  void tell_body(uint32_t handle, Bytes body) {
     wire::FrameHeader header;
     header.kind = wire::FrameKind::stale;
     header.handle = handle;
+    header.body_bytes = static_cast<uint32_t>(body.size());
     std::string bytes;
     wire::append_header(bytes, header);
-    server_.send_on(old->connection, bytes);
+    server_.send_on(named_->connection, bytes + std::string(body));
     settle(1'000'000);
-  };
+  }
+  uint32_t handle() const { return named_->header.handle; }
+
+  std::optional<Received> named_;
+};
+
+TEST_F(StaleRouteTest, AMovedTabletIsFollowedBeforeARequestIsRefused) {
   tablets_[1].shard = 3;
   tablets_[1].epoch = 2;
-  tell(old->header.handle);
-  EXPECT_EQ(describes_, 2);
-  tell(old->header.handle);
-  tell(1000);
-  EXPECT_EQ(describes_, 2) << "the map is not older than the news";
+  tell(handle(), 2, 3);
+  tell(handle(), 2, 3);
+  tell(handle(), 1, 0);
+  tell(1000, 5, 0);
   direct_ = forwarded_ = 0;
   write_rows(100);
-  EXPECT_EQ(stale_, 0);
   EXPECT_EQ(direct_, 100);
+  EXPECT_EQ(stale_, 0);
+  EXPECT_EQ(describes_, 1) << "the news says all";
   EXPECT_EQ(client_->stats().stale, 1u);
+}
+
+TEST_F(StaleRouteTest, ATabletThatIsGoneMakesTheNextRequestFetchTheMap) {
+  tablets_[1] = {8, 1, "2", "3", 1};
+  tablets_.insert(tablets_.begin() + 2, {9, 1, "3", "4", 0});
+  tell_body(handle(), Bytes());
+  EXPECT_EQ(describes_, 1) << "nothing is fetched for a client that does nothing";
+  write_rows(100);
+  EXPECT_EQ(describes_, 2);
+  EXPECT_EQ(stale_, 0);
+  direct_ = forwarded_ = 0;
+  write_rows(100);
+  EXPECT_EQ(direct_, 100);
+}
+
+TEST_F(StaleRouteTest, NewsThatCannotBeReadEndsTheConnection) {
+  tell_body(handle(), Bytes("12345678"));
+  EXPECT_GE(client_->stats().lost, 1u);
+  write_rows(100);
 }
 
 // Writes of one row are never on two connections at once, whatever the map and the connections do.

@@ -41,13 +41,15 @@ class Stale : public testing::Test {
     const uint32_t to = (tablet.shard.value() + 1) % kShards;
     ASSERT_EQ(admin.code_of(Op::MoveTablet, move_body(tablet.id.value(), to)), Errc::ok);
   }
-  // The handles told so far, and nothing else.
+  // The handles told so far, and nothing else; `last` is what the last one was told.
   std::vector<uint32_t> told(Peer& peer) {
     bed.world().run_for_us(100'000);
     std::vector<uint32_t> handles;
-    for (const Answer& frame : peer.received) {
+    for (Answer& frame : peer.received) {
       EXPECT_EQ(frame.header.kind, wire::FrameKind::stale);
-      EXPECT_TRUE(frame.body.empty());
+      const auto* now = frame.root<fb::Stale>();
+      EXPECT_NE(now, nullptr);
+      if (now != nullptr) last = {now->epoch(), now->shard()};
       handles.push_back(frame.header.handle);
     }
     peer.received.clear();
@@ -55,27 +57,48 @@ class Stale : public testing::Test {
   }
   using Handles = std::vector<uint32_t>;
 
+  // Whether the last news is where the row's tablet is.
+  bool tells_holder(std::string_view row) {
+    const TabletDescriptor is = holder(row);
+    return last.epoch == is.epoch.value() && last.shard == is.shard.value();
+  }
+
   ServerBed bed{kShards};
   Peer admin{bed};
+  TabletPlaces::Place last;
 };
 
-TEST_F(Stale, AHandleIsToldOnceAfterItsTabletMovedOrWasSplit) {
+TEST_F(Stale, AHandleIsToldOnceForEachChangeOfItsTablet) {
   for (uint32_t shard = 0; shard < kShards; ++shard) {
     Peer peer(bed, true, wire::hello_to(shard, true));
     peer.send(bind(1, holder("a")) + bind(2, holder("z")) + wire::bind_frame(3, {.table = "t"}));
     EXPECT_EQ(told(peer), Handles());
-    move("a");
-    EXPECT_EQ(told(peer), Handles{1});
-    move("a");
-    EXPECT_EQ(told(peer), Handles()) << "it was told";
+    for (int round = 0; round < 3; ++round) {
+      move("a");
+      EXPECT_EQ(told(peer), Handles{1});
+      EXPECT_TRUE(tells_holder("a"));
+      EXPECT_EQ(told(peer), Handles()) << "it was told";
+    }
     peer.send(bind(1, holder("a")));
     EXPECT_EQ(told(peer), Handles());
     const std::string cut = fmt::format("t{}", shard);
     ASSERT_EQ(admin.code_of(Op::SplitTablet, split_body(holder("z").id.value(), cut)), Errc::ok);
     EXPECT_EQ(told(peer), Handles{2});
+    EXPECT_EQ(last.epoch, 0u) << "it is no more";
+    move("z");
+    EXPECT_EQ(told(peer), Handles());
     move("a");
     EXPECT_EQ(told(peer), Handles{1});
   }
+}
+
+TEST_F(Stale, AnEpochThatIsNotNamedCannotBeStale) {
+  Peer peer(bed, true, wire::hello_to(0, true));
+  peer.send(wire::bind_frame(4, {.table = "t", .tablet_id = holder("a").id.value()}));
+  move("a");
+  EXPECT_EQ(told(peer), Handles());
+  ASSERT_EQ(admin.code_of(Op::SplitTablet, split_body(holder("a").id.value(), "c")), Errc::ok);
+  EXPECT_EQ(told(peer), Handles{4});
 }
 
 TEST_F(Stale, ADroppedTableMakesItsHandlesStale) {
@@ -86,6 +109,7 @@ TEST_F(Stale, ADroppedTableMakesItsHandlesStale) {
   ASSERT_EQ(admin.code_of(Op::DropTable, wire::table_body("t", fb::CreateDropTableRequest)),
             Errc::ok);
   EXPECT_EQ(told(peer), Handles{7});
+  EXPECT_EQ(last.epoch, 0u);
 }
 
 TEST_F(Stale, AClientThatDoesNotAskIsNotTold) {
@@ -117,7 +141,7 @@ TEST_F(Stale, ManyHandlesAreToldInTurns) {
 
 // A listener that counts, without a node.
 struct Counted final : StaleListener {
-  size_t tell_stale(TabletEpochs&) override {
+  size_t tell_stale(TabletPlaces&) override {
     ++rounds;
     return 400;
   }
