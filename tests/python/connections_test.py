@@ -443,6 +443,51 @@ class Threads(Bed):
             drop(client)
             self.assertEqual((nested, node.connections), ([True], 1))
 
+    def breaking(self, connection, whole):
+        """The socket of a connection that takes a request whole or in part, amid which a scan is collected as garbage,
+        and then breaks."""
+        sent, send_through = [], connection._socket.send
+
+        def send(data):
+            if sent:
+                raise ConnectionResetError
+            sent.append(True)
+            connection._send_small(connection.session.ping())
+            return send_through(data if whole else data[:10])
+
+        broken = mock.Mock(wraps=connection._socket)
+        broken.send.side_effect = send
+        return mock.patch.object(connection, "_socket", broken)
+
+    async def test_a_request_that_left_before_its_connection_broke_is_in_doubt(self):
+        for whole in (True, False):
+            node = self.listen(FakeNode(lambda op, rid, b, n: reply(op, rid)))
+            with cellar.Client(node.address, **support.QUICK) as client:
+                drop(client)
+                connection = client._connections[node.address]
+                with self.breaking(connection, whole):
+                    if whole:
+                        with self.assertRaises(cellar.Unavailable) as failed:
+                            drop(client)
+                        self.assertIs(failed.exception.applied, Applied.MAYBE_APPLIED)
+                    else:
+                        drop(client)
+                time.sleep(0.2)
+            again = (1, Op.DropRowRange) if whole else (2, Op.DropRowRange)
+            self.assertEqual(node.requests, [(1, Op.DropRowRange), again])
+
+    async def test_a_write_that_waits_for_the_clock_of_a_broken_connection_is_not_applied(self):
+        node = self.listen(FakeNode(lambda op, rid, b, n: reply(op, rid)))
+        with cellar.Client(node.address) as client:
+            connection = client._connection(node.address)
+            with (
+                mock.patch.object(_session, "CLOCK_AGE_S", -1),
+                self.breaking(connection, True),
+                self.assertRaises(cellar.Unavailable) as failed,
+            ):
+                connection.renew_clock(None)
+            self.assertIs(failed.exception.applied, Applied.NOT_APPLIED)
+
     async def test_a_send_amid_received_frames_waits_without_spinning(self):
         def take(connection):
             looks.append(True)

@@ -111,19 +111,24 @@ class Connection:
     # ---- requests ----
 
     def start(self, op: int, body: bytes, table: str | None, deadline: float | None) -> int:
-        """Sends a request; its id."""
+        """Sends a request; its id. UNAVAILABLE: not applied, unless the whole request had left."""
         request_id, data = self.session.request(op, body, table, deadline_ms(deadline))
         try:
             self._send(data, deadline)
         except BaseException as error:
-            # The node lacks the end of the request, so it did not apply it. The stream breaks off in it.
-            self.session.unsent(request_id)
-            self.close("a request was not sent completely")
+            message = f"the request could not be sent to {self.address}: {error}"
+            left = not any(piece.obj is data for piece in self._unsent)
+            if left:
+                # What failed is behind the request, of which the node has every byte.
+                self.close(message)
+            else:
+                # The node lacks the end of the request, so it did not apply it. The stream breaks off in it.
+                self.session.unsent(request_id)
+                self.close("a request was not sent completely")
             if not isinstance(error, OSError):
                 raise
-            raise error_of(
-                Code.UNAVAILABLE, f"the request could not be sent to {self.address}: {error}", retry_after_ms=0
-            ) from error
+            applied = Applied.MAYBE_APPLIED if left else Applied.NOT_APPLIED
+            raise error_of(Code.UNAVAILABLE, message, applied, 0) from error
         self._frames[request_id] = deque()
         self._sent_at[request_id] = time.monotonic()
         return request_id
@@ -170,16 +175,17 @@ class Connection:
         """Asks for the node's time if what is known of it is old. Errors: nothing was applied."""
         if not self.session.clock_is_old:
             return
-        request_id = self.start(Op.Ping, b"", None, deadline)
         try:
-            self.next_frame(request_id, deadline)
-        except TimeoutError:
-            raise overdue(False) from None
+            request_id = self.start(Op.Ping, b"", None, deadline)
+            try:
+                self.next_frame(request_id, deadline)
+            except TimeoutError:
+                raise overdue(False) from None
+            finally:
+                self.abandon(request_id)
         except CellarError as error:
             error.applied = Applied.NOT_APPLIED
             raise
-        finally:
-            self.abandon(request_id)
 
     def credit(self, request_id: int, chunks: int) -> None:
         """The node may send so many more chunks."""
