@@ -37,6 +37,11 @@ class Collector final : public CellSink {
   }
   // Number of cells in complete rows.
   size_t whole() const { return whole_; }
+  // The last complete row with a cell; empty: none.
+  Bytes last_row() const { return whole_ == 0 ? Bytes() : Bytes(cells_[whole_ - 1].row); }
+  // The row at hand, if it has had a cell; otherwise empty.
+  Bytes open_row() const { return cells_.size() == whole_ ? Bytes() : Bytes(cells_.back().row); }
+  void drop_open_row() { cells_.resize(whole_); }
   bool full() const { return cells_.size() >= most_ || bytes_ >= kMaxBrowsedBytes; }
 
  private:
@@ -53,7 +58,8 @@ struct Walk {
   int64_t until_us = 0;
   int64_t last_us = 0;  // for a row that takes longer
   bool stopped = false;
-  std::string passed;  // the last row that was read to its end
+  bool moved = false;  // `passed` is not that of the request any more
+  std::string passed;  // the last row that was read to its end; at first BrowseRequest::after
 };
 
 using Cursor = std::unique_ptr<engine::ScanCursor>;
@@ -74,7 +80,27 @@ Async<Result<Cursor>> open_cursor(ShardServer& owner, TabletId tablet, Epoch epo
 void pass_last_row(const engine::ScanCursor& cursor, Walk& walk) {
   if (cursor.last_row().empty()) return;
   walk.passed = cursor.last_row();
+  walk.moved = true;
   walk.spec.rows = walk.spec.rows.clip(walk.passed + '\0', "");
+}
+
+// Ends the page behind the rows that were read. False: there are none.
+bool stop_short(Walk& walk) {
+  Collector& sink = *walk.sink;
+  if (!walk.moved && sink.whole() == 0) return false;
+  sink.drop_open_row();
+  if (sink.last_row() > walk.passed) walk.passed = sink.last_row();
+  walk.stopped = true;
+  return true;
+}
+
+Error too_slow(const Walk& walk) {
+  constexpr int64_t kLastS = 2 * kMaxBrowseUs / 1'000'000;
+  const Bytes row = walk.sink->open_row();
+  const std::string what = row.empty() ? fmt::format("a row behind '{}'", escape_bytes(walk.passed))
+                                       : fmt::format("row '{}'", escape_bytes(row));
+  return Error(Errc::deadline_exceeded,
+               fmt::format("{} could not be read within {} s", what, kLastS));
 }
 
 // Runs on the tablet's shard. The collector is shared with the requesting shard, which waits.
@@ -86,19 +112,23 @@ Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch
       cursor = nullptr;
     }
     if (!cursor) {
-      CO_TRY(cursor, co_await open_cursor(owner, tablet, epoch, walk));
+      auto opened = co_await open_cursor(owner, tablet, epoch, walk);
+      if (!opened && opened.error().code == Errc::aborted && stop_short(walk)) break;
+      CO_TRY(cursor, std::move(opened));
       cursor->watch(owner.wall());
     }
-    const bool over = owner.timers().now_us() > walk.until_us;
-    if (over) cursor->end_with_row();  // the next page begins behind it
+    // The next page begins behind the row at hand. A page without a row would not move.
+    const bool entered = walk.moved || cursor->entries_read() > 0;
+    const bool over = entered && owner.timers().now_us() > walk.until_us;
+    if (over) cursor->end_with_row();
     const ScanStep step = cursor->run(*walk.sink);
     if (step == ScanStep::failed) co_return std::unexpected(cursor->error());
     if (step == ScanStep::done) break;
     walk.stopped = step == ScanStep::paused || (over && cursor->between_rows());
     if (walk.stopped) break;
     if (owner.timers().now_us() > walk.last_us) {
-      co_return fail(Errc::deadline_exceeded, "one row took longer than {} s",
-                     kMaxBrowseUs / 1'000'000);
+      if (stop_short(walk)) co_return Result<void>();
+      co_return std::unexpected(too_slow(walk));
     }
     if (step == ScanStep::blocked) {
       co_await cursor->load();
@@ -106,7 +136,7 @@ Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch
       co_await yield_now();
     }
   }
-  if (cursor->between_rows()) pass_last_row(*cursor, walk);
+  if (cursor && cursor->between_rows()) pass_last_row(*cursor, walk);
   co_return Result<void>();
 }
 
@@ -163,6 +193,7 @@ Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
   Collector sink(found.cells, request.cells);
   Walk walk;
   walk.sink = &sink;
+  walk.passed = std::move(request.after);
   walk.until_us = shard.timers().now_us() + kMaxBrowseUs;
   walk.last_us = walk.until_us + kMaxBrowseUs;
   walk.spec = std::move(spec);

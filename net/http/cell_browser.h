@@ -1,5 +1,6 @@
 // CellBrowser: a few rows of a table with the retention state of every version, for display.
-// Bounded in cells, bytes and time; the next page continues after the last row.
+// Bounded in cells, bytes and time; the next page continues after the last row. A page whose time
+// is over has the rows that were read; one without a row fails.
 #pragma once
 
 #include <string>
@@ -42,13 +43,15 @@ struct BrowsedCell {
 
 struct BrowsedCells {
   std::vector<BrowsedCell> cells;
-  bool more = false;   // more rows may follow `next`
-  std::string next;    // the last row that was looked at: BrowseRequest::after of the next page
+  bool more = false;  // more rows may follow `next`
+  // The last row that was looked at, at least BrowseRequest::after: that of the next page.
+  std::string next;
   bool cut = false;    // the last row has more cells; no page has them
   int64_t now_us = 0;  // trusted time of the reading
 };
 
-// Call on the requesting shard. NOT_FOUND; INVALID_ARGUMENT for a regular expression.
+// Call on the requesting shard. NOT_FOUND; INVALID_ARGUMENT for a regular expression;
+// DEADLINE_EXCEEDED names the row that takes too long.
 Async<Result<BrowsedCells>> browse(server::ShardServer& shard, BrowseRequest request);
 
 }  // namespace cellar::http
