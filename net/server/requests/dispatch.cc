@@ -23,11 +23,20 @@ Result<void> check_allowed(ShardServer& shard, Session& session, const OpSpec* s
   return allowed;
 }
 
+// The name by which the owner of the table is found. A handle decides, whatever the body says; that
+// of a number is of this node, and then the name is empty.
+Bytes owned_name(const OpSpec& spec, const wire::Frame& frame) {
+  if (spec.table.by_id) {
+    if (!frame.header.table_name.empty()) return frame.header.table_name;
+    if (frame.header.table_id != 0) return {};
+  }
+  return name_in(spec, frame.body).name;
+}
+
 // Refuses a request for a table of another node, with that node's address and without effect.
 Handled check_owner(const ServerOptions& options, const OpSpec& spec, const wire::Frame& frame) {
   if (!spec.table.has_owner || options.owners.empty()) return {};
-  Bytes table = name_in(spec, frame.body).name;
-  if (table.empty() && spec.table.by_id) table = frame.header.table_name;
+  const Bytes table = owned_name(spec, frame);
   const std::string* owner = table.empty() ? nullptr : options.owners.find(table);
   if (owner == nullptr || *owner == options.advertise) return {};
   Error error(Errc::aborted,
