@@ -119,6 +119,7 @@ class CsvSource final : public LineSource {
     TRY(const auto fields, read_csv(lines_));
     if (!fields) return fail(Errc::invalid_argument, "the file is empty");
     if (const auto forms = cell_csv_forms(*fields)) {
+      lines_.allow(LineReader::kMaxCellLineBytes);
       cells_ = cell_csv_source(std::move(lines_), options_, *forms);
       return {};
     }

@@ -76,7 +76,7 @@ Result<ExportScan> scan_csv(std::FILE* file, const JsonForms& forms) {
   ExportScan scan;
   ExportScan open;  // includes the row being read
   std::string open_key;
-  WholeLines lines(file, LineReader::kMaxLineBytes);
+  WholeLines lines(file, LineReader::kMaxCellLineBytes);
   std::string_view line;
   uint64_t begin = 0;
   if (!lines.next(line, begin)) return scan;

@@ -24,11 +24,16 @@ struct Position {
 class LineReader {
  public:
   static constexpr size_t kMaxLineBytes = 64u << 20;
+  // CSV with one line per cell. More than export writes: a value of 100 MiB, where a byte is at
+  // most four, with its row and qualifier.
+  static constexpr size_t kMaxCellLineBytes = size_t{512} << 20;
   // More than export writes: a row of 256 MiB in JSON, where a byte is at most six.
   static constexpr size_t kMaxJsonLineBytes = size_t{2} << 30;
 
   explicit LineReader(std::FILE* file, size_t max_line_bytes = kMaxLineBytes)
       : file_(file), max_line_bytes_(max_line_bytes) {}
+  // Changes the bound of the lines that follow.
+  void allow(size_t max_line_bytes) { max_line_bytes_ = max_line_bytes; }
   // Empty at the end. RESOURCE_EXHAUSTED: the line was longer than allowed and is skipped.
   // DATA_LOSS: the file cannot be read on.
   // The view is valid until the next call.

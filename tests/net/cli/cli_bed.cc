@@ -85,6 +85,7 @@ CliNode::CliNode(const Clock& clock, const server::RequestHandler& handler) {
   options.shards = 2;
   options.pin = false;
   options.balance.enabled = false;
+  options.engine.limits.cell_bytes = 32u << 20;
   auto started = server::Server::start(options, clock, nullptr, handler);
   CHECK(started.has_value(), "the node did not start: {}", started.error().to_string());
   server_ = *std::move(started);
