@@ -77,11 +77,14 @@ bool StreamCall::renew() {
   unfinished_.clear();
   if (rows_ > 0 && !read_.resume_after(last_row_, rows_)) return false;
   rows_ = 0;
-  // Blocks waiting here already have their place in the window.
+  // Blocks waiting here already have their place in the window. If they fill it, the read resumes
+  // with the first place that becomes free: a server that has ended a forgotten stream is left
+  // alone.
   const auto waiting = static_cast<uint32_t>(
       std::count_if(blocks_.begin(), blocks_.end(), [](const Waiting& w) { return w.credit; }));
+  full_ = waiting >= credits_;
   ReadRows rest = read_;
-  rest.credits = credits_ > waiting ? credits_ - waiting : 1;
+  rest.credits = full_ ? 1 : credits_ - waiting;
   owed_ = 0;
   Request renewed = encoder_->read_rows(table_, rest);
   request().frame = std::move(renewed.frame);
@@ -93,7 +96,11 @@ bool StreamCall::renew() {
 CellBlock StreamCall::take_block() {
   Waiting next = std::move(blocks_.front());
   blocks_.pop_front();
-  if (next.credit) ++owed_;
+  if (next.credit && std::exchange(full_, false)) {
+    Dispatcher::go_on(*this);  // the request has this credit
+  } else if (next.credit) {
+    ++owed_;
+  }
   repay_credits();
   return std::move(next.block);
 }

@@ -12,8 +12,9 @@
 // in between. Rows are returned whole; see ReadRows::provisional_rows for very large ones.
 //
 // The server sends up to ReadRows::credits chunks ahead and waits until blocks are taken, so a slow
-// reader uses that much memory in this client only. Destroying a stream cancels it. One async_next
-// at a time. Same loop as its client.
+// reader uses that much memory in this client only. A stream of which no block is taken for the
+// server's `timeouts.idle` keeps no place in the server: the read resumes when a block is taken.
+// Destroying a stream cancels it. One async_next at a time. Same loop as its client.
 #pragma once
 
 #include <deque>
@@ -42,6 +43,7 @@ class StreamCall final : public Call {
   void finish(Result<wire::Frame> answer, Reach reach) override;
   bool chunk(const wire::Frame& frame) override;
   bool renew() override;
+  bool waits_for_reader() const override { return full_; }
   void abandon() override;
 
   void next(Completion<CellBlock>* waiter);
@@ -67,6 +69,7 @@ class StreamCall final : public Call {
     bool credit;  // taking it permits the server another chunk
   };
   std::deque<Waiting> blocks_;  // complete rows
+  bool full_ = false;           // the next attempt waits for a place in the window
   bool open_ = true;            // the connection refers to this
   bool held_ = true;            // a handle refers to this
   Result<void> end_;

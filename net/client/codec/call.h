@@ -207,6 +207,8 @@ class Call : public boost::intrusive::list_base_hook<> {
   // Clears the results of the last attempt before another one. False: nothing is left to request,
   // and finish() receives an empty answer.
   virtual bool renew() { return true; }
+  // The next attempt must wait for the reader of the results: see Dispatcher::go_on().
+  virtual bool waits_for_reader() const { return false; }
   // A chunk of the answer, valid during the call. False: this answer has no chunks.
   virtual bool chunk(const wire::Frame& frame) = 0;
   // Destroys the call without completion because the loop is gone.

@@ -224,6 +224,7 @@ void Dispatcher::on_finish(Call& call, bool answered) {
 // ---- routing ----
 
 void Dispatcher::send(Call& call) {
+  if (call.waits_for_reader()) return paused_.push_back(call);
   Connection& connection = choose(call);
   connection.submit(call);
 }

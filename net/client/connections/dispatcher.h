@@ -2,7 +2,8 @@
 // connection, and retries.
 //
 // A call is in exactly one place: parked (over the limits), in a connection, or paused (before its
-// next attempt). Its `charged_bytes_` count against the client's limits from admission to the end.
+// next attempt, until a time or until its reader has taken results). Its `charged_bytes_` count
+// against the client's limits from admission to the end.
 //
 // Routing. A call without a row, or for a table without a known map, goes by its affinity to one of
 // the `connections` of the options. After kRouteAfter requests to a table, if the node has several
@@ -65,6 +66,10 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   // kept.
   void submit_again(Call& call, int64_t pause_us);
   static void cancel(Call& call);
+  // The call does not wait for its reader any more. REQUIRES: renew() has made it wait.
+  static void go_on(Call& call) {
+    if (!call.timer_.armed()) call.timer_.arm_after_us(0);
+  }
   // Completes all calls with CANCELLED. No calls may follow.
   void close();
 

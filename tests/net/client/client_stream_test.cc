@@ -129,6 +129,39 @@ TEST_F(StreamTest, ALostConnectionEndsTheStreamAfterTheBlocksThatCame) {
   EXPECT_TRUE(last.error().retryable());
 }
 
+// Ends the stream as a node does whose client asks for no chunk, each time its credits are used up.
+TEST_F(StreamTest, AFullWindowWaitsForItsReaderBeforeTheReadIsRenewed) {
+  std::vector<uint32_t> asked;
+  server_.script = [&](const Received& r) {
+    if (r.header.kind != wire::FrameKind::request || asked.size() > 100) return std::string();
+    uint32_t credits = BodyOf<fb::ReadRowsRequest>(r)->credits();
+    asked.push_back(credits);
+    std::string out;
+    for (; credits > 0; --credits, ++sent_) {
+      const std::string row = fmt::format("row{:04}", sent_);
+      out += frame(wire::FrameKind::chunk, r.header, chunk_body(row, "v"));
+    }
+    flatbuffers::FlatBufferBuilder b;
+    const Error forgotten = Error(Errc::unavailable, "forgotten").retry_after(0);
+    return out + frame(wire::FrameKind::reply, r.header, wire::build_status(b, forgotten),
+                       wire::kFrameError);
+  };
+  ClientOptions options;
+  options.retry.max_attempts = 3;
+  client(options);
+  ReadStream stream = client_->read_rows("t", with_credits(4));
+  settle(1'000'000);
+  EXPECT_EQ(asked, std::vector<uint32_t>{4});
+  for (size_t i = 0; i < 20; ++i) {
+    const auto block = next(stream);
+    ASSERT_TRUE(block.has_value()) << block.error().message;
+    EXPECT_EQ(block->rows()[0].key, fmt::format("row{:04}", i));
+    settle(1'000'000);
+    EXPECT_LE(sent_, i + 1 + 4) << "blocks taken, and a window";
+  }
+  EXPECT_EQ(sent_, 24u);
+}
+
 // Both were in flight on the connection: the handler of the first may end the second, or
 // everything.
 TEST_F(StreamTest, AHandlerOfALostCallMayEndTheOthers) {
