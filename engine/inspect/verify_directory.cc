@@ -315,9 +315,9 @@ class DirectoryCheck {
     }
   }
 
-  // Segments may be missing at the front of a log, where they were trimmed. What the tablets need
-  // of a log is read as a start reads it: only all its segments together tell a trimmed front and a
-  // torn tail from damage.
+  // Segments may be missing at the front of a log, or in a gap near it, where they were trimmed.
+  // What the tablets need of a log is read as a start reads it: only all its segments together tell
+  // a trimmed front and a torn tail from damage.
   Async<void> check_logs() {
     Segments logs;
     for (const auto& [path, size] : sizes_) {
@@ -325,28 +325,37 @@ class DirectoryCheck {
       const auto name = log_file(path);
       logs[name->log].insert(name->segment);
     }
-    name_gaps(logs);
     NoMemtable target;
     std::map<LogId, ReplayPlan> plans = plan_replays(logs, target);
     LogsToRead store(fs_, logs);
-    for (auto& [log, plan] : plans) {
-      if (damaged_logs_.contains(log)) continue;  // told already, file by file
-      const Result<ReplayReport> read = co_await ReplayPlan::run(std::move(plan), store);
-      if (!read) dump_.problem(read.error().message);
+    for (const auto& [log, segments] : logs) {
+      const bool sound = !damaged_logs_.contains(log);  // otherwise told already, file by file
+      const auto plan = plans.find(log);
+      if (sound && plan != plans.end()) {
+        const Result<ReplayReport> read = co_await ReplayPlan::run(std::move(plan->second), store);
+        if (!read) {
+          dump_.problem(read.error().message);
+          continue;
+        }
+      }
+      name_gaps(log, segments, sound);
     }
   }
 
-  void name_gaps(const Segments& logs) {
-    for (const auto& [log, segments] : logs) {
-      uint64_t expected = *segments.begin();
-      for (const uint64_t segment : segments) {
-        for (; expected < segment; ++expected) {
-          dump_.problem(
-              fmt::format("{} is missing: the log goes on behind it", segment_path(log, expected)));
-          damaged_logs_.insert(log);
+  // A trimmed segment that could not be removed stays while those behind it go. In a log that is
+  // sound, no tablet needs what is missing.
+  void name_gaps(LogId log, const std::set<uint64_t>& segments, bool sound) {
+    uint64_t expected = *segments.begin();
+    for (const uint64_t segment : segments) {
+      for (; expected < segment; ++expected) {
+        const string path = segment_path(log, expected);
+        if (sound) {
+          dump_.note(fmt::format("{} is missing; no tablet needs it", path));
+        } else {
+          dump_.problem(fmt::format("{} is missing: the log goes on behind it", path));
         }
-        ++expected;
       }
+      ++expected;
     }
   }
 

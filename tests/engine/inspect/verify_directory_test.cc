@@ -220,6 +220,46 @@ TEST_F(VerifyLog, AMissingFirstSegmentIsDamage) {
   expect_damage([this](MemDisk& disk) { remove(disk, first_); }, "is missing and was not trimmed");
 }
 
+TEST_F(VerifyLog, AMissingSegmentThatAStartNeedsIsDamage) {
+  std::string second = first_;
+  second.replace(second.find("-00000000"), 9, "-00000001");
+  ASSERT_TRUE(node_.disk().read_all(second));
+  remove(node_.disk(), second);
+  const Verdict verdict = verify(node_.disk());
+  EXPECT_EQ(verdict.problems, 1u) << verdict.text;
+  EXPECT_NE(verdict.text.find(fmt::format("PROBLEM: {} is missing", second)), std::string::npos)
+      << verdict.text;
+  ASSERT_FALSE(node_.reopen());
+}
+
+// The first segment of a log could not be removed when it was trimmed, and those behind it could.
+TEST_F(VerifyLog, AGapBehindATrimmedSegmentIsNone) {
+  ASSERT_TRUE(node_.reopen());
+  std::string kept;
+  for (const std::string& path : node_.disk().all_files()) {
+    if (path.ends_with("-00000000.seg")) kept = path;
+  }
+  const std::string content = node_.disk().read_all(kept).value();
+  for (int i = 0; i < 400; ++i) {
+    ASSERT_TRUE(node_.set("t", fmt::format("s{:03}", i), "f:q", i, std::string(3000, 'w')));
+  }
+  ASSERT_TRUE(node_.flush("t"));
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_TRUE(node_.set("t", fmt::format("u{:03}", i), "f:q", i, std::string(3000, 'w')));
+  }
+  node_.kill();
+  ASSERT_FALSE(node_.disk().read_all(kept));
+  std::string second = kept;
+  second.replace(second.find("-00000000"), 9, "-00000001");
+  ASSERT_FALSE(node_.disk().read_all(second));
+  ASSERT_TRUE(node_.disk().write_all(kept, content));
+  const Verdict verdict = verify(node_.disk());
+  EXPECT_EQ(verdict.problems, 0u) << verdict.text;
+  EXPECT_NE(verdict.text.find(second), std::string::npos) << verdict.text;
+  ASSERT_TRUE(node_.reopen());
+  EXPECT_EQ(node_.cells("t").size(), 160u + 400u + 60u);
+}
+
 TEST_F(VerifyLog, ATornTailOfTheLastSegmentIsNone) {
   std::string last;
   size_t used = 0;
