@@ -46,7 +46,9 @@ struct BrowsedCells {
   bool more = false;  // more rows may follow `next`
   // The last row that was looked at, at least BrowseRequest::after: that of the next page.
   std::string next;
-  bool cut = false;    // the last row has more cells; no page has them
+  // The page ends within its only row. No page has what follows in the row, perhaps only entries
+  // that this request does not show.
+  bool cut = false;
   int64_t now_us = 0;  // trusted time of the reading
 };
 

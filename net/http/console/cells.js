@@ -130,7 +130,7 @@ export function cells() {
     });
     return h("section", { class: "sheet" }, grid([["Row"], ["Column"], ["Timestamp"], ["Value"], ["Fate"]], rows),
       h("p", { class: "soft small" }, `${count(shown.length)} cells as of ${moment(pages.now_us)}.`),
-      pages.cut ? h("p", { class: "soft small" }, `The row ${text(pages.next)} has more cells than a page holds: choose columns or times.`) : null,
+      pages.cut ? h("p", { class: "soft small" }, `The page ends within the row ${text(pages.next)}: choose columns or times to see the rest of it.`) : null,
       pages.more && shown.length === 0 ? h("p", { class: "soft small" }, `None up to row ${text(pages.next)}.`) : null,
       pages.more ? h("button", { type: "button", class: "quiet", id: "more-rows", onclick: async () => { await find(pages.next); draw(); } }, "More rows") : null);
   }

@@ -30,7 +30,7 @@ struct SecurityCounters {
   uint64_t openings_refused = 0;        // connections above PeerLimiter::kMaxOpening
   uint64_t logins = 0;
   uint64_t login_failures = 0;
-  uint64_t logins_refused = 0;  // without a check, after too many failures
+  uint64_t logins_refused = 0;  // after too many failures, and not included in them
   uint64_t denials = 0;         // requests without the required role
   uint64_t sessions_revoked = 0;
 };
