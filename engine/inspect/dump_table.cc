@@ -37,6 +37,19 @@ std::string describe_profile(const CellProfile& profile) {
                            profile.row_sample.size());
 }
 
+std::string describe_columns(const ColumnList& columns) {
+  if (!columns.known()) return "columns unknown";
+  std::string out = "columns";
+  columns.for_each([&out](Bytes column) {
+    Bytes family;
+    Bytes qualifier;
+    std::string scratch;
+    (void)split_column(column, family, qualifier, scratch);  // decoding has checked it
+    out += fmt::format(" {}:{}", family, escape_bytes(qualifier));
+  });
+  return out;
+}
+
 // One file under inspection, with the state for checking later parts.
 class TableDump {
  public:
@@ -283,7 +296,11 @@ class TableDump {
 
   void show_entry(size_t block, size_t at, Bytes entry, Bytes key, Bytes value) {
     ParsedKey parsed;
-    if (!parse_key(key, parsed)) dump_.problem(fmt::format("block {}: malformed key", block));
+    if (parse_key(key, parsed)) {
+      columns_.add_entry(parsed);
+    } else {
+      dump_.problem(fmt::format("block {}: malformed key", block));
+    }
     if (entries_ > 0 && key <= last_key_) {
       dump_.problem(fmt::format("block {}: a key is not greater than the one before it", block));
     }
@@ -367,6 +384,7 @@ class TableDump {
                      escape_bytes(meta->largest_key)));
     line(describe_bounds(meta->bounds));
     line(describe_profile(meta->profile));
+    line(describe_columns(meta->columns));
     if (meta->gc_watermark != CommitStamp{})
       line(fmt::format("gc watermark {}", meta->gc_watermark));
     line(fmt::format("{} blocks, {} bytes; before compression {} of keys, {} of values",
@@ -383,6 +401,10 @@ class TableDump {
         meta->largest_key != last_key_ || meta->blocks != blocks_.size()) {
       dump_.problem(fmt::format("the meta block tells of {} entries in {} blocks, {} in {} found",
                                 meta->entries, meta->blocks, entries_, blocks_.size()));
+    }
+    if (meta->columns.known() && meta->columns != columns_) {
+      dump_.problem(fmt::format("the meta block lists {}, but the cells have {}",
+                                describe_columns(meta->columns), describe_columns(columns_)));
     }
   }
 
@@ -411,6 +433,7 @@ class TableDump {
   uint64_t entries_ = 0;
   std::string first_key_;
   std::string last_key_;
+  ColumnList columns_;  // of the cells found
 };
 
 }  // namespace

@@ -143,6 +143,32 @@ void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, golden.str()) << "differs from " << path;
 }
 
+TEST_F(InspectTest, AListOfColumnsThatIsNotThatOfTheCellsIsAProblem) {
+  write_wide_example();
+  const std::string path = blob_path(kBlob);
+  EXPECT_NE(inspect(path).find("columns f:a f:b f:c"), std::string::npos);
+  EXPECT_EQ(problems_, 0u);
+  std::string bytes = *world.block_on(loop, read_file(fs, path));
+  const auto footer = decode_table_footer(Bytes(bytes).substr(bytes.size() - kTableFooterBytes),
+                                          kBlob, bytes.size());
+  ASSERT_TRUE(footer.has_value());
+  const BlockHandle meta = footer->meta;
+  std::string contents = bytes.substr(meta.offset, meta.size - kBlockTrailerBytes);
+  const size_t at = contents.rfind('c');
+  ASSERT_NE(at, std::string::npos);
+  contents[at] = 'd';
+  std::string block;
+  append_block(block, contents, false, kBlob, meta.offset);
+  ASSERT_EQ(block.size(), meta.size);
+  bytes.replace(meta.offset, meta.size, block);
+  ASSERT_TRUE(world.block_on(loop, replace_file(fs, path, bytes)));
+  const std::string text = inspect(path);
+  EXPECT_NE(text.find("lists columns f:a f:b f:d, but the cells have columns f:a f:b f:c"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(problems_, 1u);
+}
+
 TEST_F(InspectTest, TheBytesOfATinyTableAreTheGoldenOnes) {
   write_example(Compression::none);
   expect_golden("tiny_table.txt", inspect(blob_path(kBlob)));
