@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/base/check.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
@@ -404,10 +405,6 @@ Result<Catalog::Creation> Catalog::plan_adopt(TableSchema schema, std::vector<Ta
 
 namespace {
 
-int64_t add_saturating(int64_t a, int64_t b) {  // neither is negative
-  return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max() : a + b;
-}
-
 int64_t longest_undo_window_us(const TableSchema& schema) {
   int64_t longest_us = 0;
   for (const FamilySchema& family : schema.families) {
@@ -431,7 +428,7 @@ Result<Catalog::Drop> Catalog::plan_drop(Bytes name, int64_t now_us) const {
   if (window_us == 0) {
     drop.table_edit = remove_key(key_of(schema.id), version);
   } else {
-    drop.mark = DropMark{now_us, add_saturating(now_us, window_us)};
+    drop.mark = DropMark{now_us, saturating_add(now_us, window_us)};
     drop.table_edit = put_state(key_of(schema.id), version, encode_table_state(schema, drop.mark));
   }
   return drop;
@@ -497,7 +494,7 @@ int64_t Catalog::next_end_us(int64_t margin_us) const {
   for (const auto& [id, table] : dropped_) {
     first_us = std::min(first_us, table.mark.restorable_until_us);
   }
-  return add_saturating(first_us, margin_us + 1);
+  return saturating_add(first_us, margin_us + 1);
 }
 
 }  // namespace cellar::engine

@@ -6,6 +6,7 @@
 #include "engine/gc/reclaim_estimate.h"
 #include "engine/retention/dead_table.h"
 #include "engine/tablet/memory_deaths.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
@@ -25,7 +26,7 @@ int64_t rules_due(Tablet& tablet) {
   for (const FamilySchema& family : schema.families) {
     for (const PastRule& past : family.history) last_us = std::max(last_us, past.undo_until_us);
   }
-  return add_saturating(last_us, schema.options.reclaim_within_us / 4);
+  return saturating_add(last_us, schema.options.reclaim_within_us / 4);
 }
 
 // When the first table is wholly dead.
@@ -134,8 +135,8 @@ void ReclaimForecast::look(Tablet& tablet, int64_t now_us) {
   deaths_ = DeathCurve(deaths);
   hidden_ = DeathCurve(hidden);
   const int64_t dead_us = wholly_dead_us(tablet, now_us);
-  merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
-  file_due_us_ = add_saturating(dead_us, reclaim_grace_us(tablet));
+  merge_due_us_ = saturating_add(std::min(rules_due(tablet), dead_us), tablet.margin_us());
+  file_due_us_ = saturating_add(dead_us, reclaim_grace_us(tablet));
   slack_out_us_ = find_slack_out_us(tablet, now_us);
 }
 
@@ -149,8 +150,8 @@ bool ReclaimForecast::is_over(Tablet& tablet, int64_t at_us) const {
 // moment above the slack.
 int64_t ReclaimForecast::find_slack_out_us(Tablet& tablet, int64_t now_us) const {
   const int64_t grace_us = reclaim_grace_us(tablet);
-  int64_t over_us = add_saturating(std::max(now_us, deaths_.last_us()), grace_us);
-  over_us = add_saturating(over_us, 1);
+  int64_t over_us = saturating_add(std::max(now_us, deaths_.last_us()), grace_us);
+  over_us = saturating_add(over_us, 1);
   if (!is_over(tablet, over_us)) return kNeverUs;
   int64_t within_us = std::max<int64_t>(std::min(now_us, deaths_.first_us()), 0);
   while (over_us - within_us > 1) {
@@ -170,7 +171,7 @@ DeathForecast ReclaimForecast::dying(double dead, int64_t now_us) const {
   DeathForecast dying;
   if (bytes_ <= 0) return dying;
   for (size_t i = 0; i < kDeathHorizonsUs.size(); ++i) {
-    const int64_t at_us = add_saturating(now_us, kDeathHorizonsUs[i]);
+    const int64_t at_us = saturating_add(now_us, kDeathHorizonsUs[i]);
     const double dies = std::max(0.0, clamped_dead(deaths_, bytes_, at_us) - dead);
     dying.bytes[i] = static_cast<uint64_t>(dies);
     dying.cells[i] = static_cast<uint64_t>(dies / bytes_ * entries_);

@@ -104,9 +104,5 @@ inline ReclaimForecast& reclaim_forecast(Tablet& tablet) {
 int64_t reclaim_lead_us(Tablet& tablet);
 // Approximate stored size of the memtables, which count as live.
 double unflushed_bytes(const Tablet& tablet);
-// INT64_MAX if the sum is not representable.
-inline int64_t add_saturating(int64_t a, int64_t b) {
-  return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
 
 }  // namespace cellar::engine

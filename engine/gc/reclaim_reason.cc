@@ -7,6 +7,7 @@
 #include "engine/gc/dead_tables.h"
 #include "engine/gc/reclaim_estimate.h"
 #include "engine/gc/reclaim_forecast.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
@@ -213,7 +214,7 @@ class Snapshot {
     file.all_dead = table.dead(now_us_);
     file.all_overdue = table.dead(now_us_ - grace_us_);
     file.held = table.held(now_us_);
-    file.overdue_since_us = add_saturating(table.first_death_us(), grace_us_);
+    file.overdue_since_us = saturating_add(table.first_death_us(), grace_us_);
     file.unknown = table.unknown;
     if (table.table->is_damaged()) file.damage = table.table->damage()->message;
     const ShardContext& shard = tablet_.shard();

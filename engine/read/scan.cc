@@ -82,6 +82,7 @@ std::optional<ScanStep> ScanCursor::find_newest() {
     const NamedColumns* columns =
         wanted_columns_.every_column ? row_columns_.of(*setup_.sources) : wanted_columns_.columns;
     if (columns != nullptr && !is_row_covered(*setup_.sources, newest_row_, stamp_)) {
+      newest_tried_ = true;
       outcome = newest_read_->run({.columns = *columns,
                                    .every_column = wanted_columns_.every_column,
                                    .versions = wanted_columns_.versions,
@@ -97,7 +98,7 @@ std::optional<ScanStep> ScanCursor::find_newest() {
     return ScanStep::blocked;
   }
   entries_read_ += newest_read_->entries_read();
-  if (wanted_columns_.every_column && setup_.stops != nullptr && !counts_runs_)
+  if (wanted_columns_.every_column && newest_tried_ && setup_.stops != nullptr && !counts_runs_)
     setup_.stops->note(outcome == NewestRead::Outcome::done && newest_read_->stopped());
   newest_found_ = outcome == NewestRead::Outcome::done && !counts_runs_;
   if (newest_found_) {

@@ -279,6 +279,7 @@ class ScanCursor {
   RowColumns row_columns_;                   // of newest_read_, if the read wants every column
   std::unique_ptr<NewestRead> newest_read_;  // until it proves unfit; then as if it had never been
   std::string newest_row_;
+  bool newest_tried_ = false;  // newest_read_ was run
   bool newest_found_ = false;
   CellNote note_;  // of the current cell
 

@@ -4,13 +4,12 @@
 #include <limits>
 
 #include "engine/retention/dead_table.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
 
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
-
-int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
 
 int64_t us_of(Instant instant) { return static_cast<int64_t>(instant / 1000); }
 
@@ -21,7 +20,7 @@ int64_t aged_us(const FamilyRetention& family, int64_t timestamp_us, CommitStamp
   for (size_t i = 0; i < eras.size(); ++i) {
     const auto fatal_us = eras[i].rule.fatal_age_us();
     if (!fatal_us) continue;
-    const int64_t due_us = add_saturating(add_saturating(timestamp_us, *fatal_us), 1);
+    const int64_t due_us = saturating_add(saturating_add(timestamp_us, *fatal_us), 1);
     if (i + 1 == eras.size()) return due_us;
     const int64_t end_us = us_of(eras[i + 1].since);
     if (due_us < end_us && instant_of(min_born) < eras[i + 1].since) return due_us;
@@ -50,7 +49,7 @@ class Spans {
   }
   void add_expiries() {
     for (const TimeHistogram::Bucket& bucket : facts_.profile.expiries.buckets()) {
-      add(add_saturating(bucket.first_us, 1), add_saturating(bucket.last_us, 1), bucket.bytes);
+      add(saturating_add(bucket.first_us, 1), saturating_add(bucket.last_us, 1), bucket.bytes);
     }
   }
   std::vector<DeathSpan> take() { return std::move(spans_); }
@@ -96,9 +95,9 @@ class Spans {
       if (step.rank == 0 || step.rank == kNoRank) continue;
       const double share = static_cast<double>(cells.bytes_from_rank(step.rank)) / all;
       for (const TimeHistogram::Bucket& bucket : cells.times.buckets()) {
-        const int64_t after_us = add_saturating(step.older_than_us, 1);
-        const int64_t from_us = add_saturating(bucket.first_us, after_us);
-        const int64_t to_us = add_saturating(bucket.last_us, after_us);
+        const int64_t after_us = saturating_add(step.older_than_us, 1);
+        const int64_t from_us = saturating_add(bucket.first_us, after_us);
+        const int64_t to_us = saturating_add(bucket.last_us, after_us);
         if (to_us <= watermark_us) continue;  // it was alive then, so it does not have that rank
         add(std::max(from_us, watermark_us), to_us, bucket.bytes, share);
       }

@@ -4,12 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "io/base/saturating.h"
+
 namespace cellar::engine {
 namespace {
-
-int64_t add_saturating(int64_t a, int64_t b) {  // neither is negative
-  return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max() : a + b;
-}
 
 using Eras = std::vector<FamilyRetention::Era>;
 
@@ -77,7 +75,7 @@ bool FamilyRetention::dead_before_last_era(int64_t timestamp_us, CommitStamp bor
     const Instant end = eras_[i + 1].since;
     const auto fatal = eras_[i].rule.fatal_age_us();
     if (!fatal || instant_of(born) >= end) continue;
-    if (instant_after_us(add_saturating(timestamp_us, *fatal)) < end) return true;
+    if (instant_after_us(saturating_add(timestamp_us, *fatal)) < end) return true;
   }
   return false;
 }

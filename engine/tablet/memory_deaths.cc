@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/retention/dead_table.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 // The part of reclaim_within, as a divisor, for which dead entries wait for an ordinary flush.
 constexpr int64_t kWait = 2;
-
-int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
 
 int64_t born_us(const Memtable& memtable) {
   return static_cast<int64_t>(memtable.min_stamp().value() / 1000);
@@ -35,10 +34,10 @@ int64_t first_death_of(const Memtable& memtable, const TableRetention& retention
                       !memtable.range_deletes().empty() || memtable.overwrites() > 0 ||
                       retention.any_counts();
   if (killed || !bounds.known) return born_us(memtable);
-  int64_t first_us = add_saturating(memtable.earliest_expiry_us(), 1);
+  int64_t first_us = saturating_add(memtable.earliest_expiry_us(), 1);
   if (bounds.has_cells() && bounds.any_without_expiry) {
-    const int64_t age_us = add_saturating(least_fatal_age_us(retention), 1);
-    first_us = std::min(first_us, add_saturating(bounds.min_timestamp_us, age_us));
+    const int64_t age_us = saturating_add(least_fatal_age_us(retention), 1);
+    first_us = std::min(first_us, saturating_add(bounds.min_timestamp_us, age_us));
   }
   return std::max(first_us, born_us(memtable));
 }
@@ -56,7 +55,7 @@ int64_t first_memory_death_us(const Tablet& tablet) {
 
 int64_t memory_due_us(const Tablet& tablet) {
   const int64_t wait_us = tablet.schema().options.reclaim_within_us / kWait;
-  return add_saturating(first_memory_death_us(tablet), tablet.margin_us() + wait_us);
+  return saturating_add(first_memory_death_us(tablet), tablet.margin_us() + wait_us);
 }
 
 int64_t log_due_us(const Tablet& tablet, const Memtable& flushed) {
@@ -70,9 +69,9 @@ int64_t log_due_us(const Tablet& tablet, const Memtable& flushed) {
   const int64_t within_us = tablet.schema().options.reclaim_within_us;
   const auto flush_us =
       static_cast<int64_t>(LogDeaths::kFlushedWithin * static_cast<double>(within_us));
-  const int64_t flushed_us = add_saturating(death_us, tablet.margin_us() + flush_us);
+  const int64_t flushed_us = saturating_add(death_us, tablet.margin_us() + flush_us);
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  return add_saturating(std::max(flushed_us, now_us), within_us / LogDeaths::kClearWait);
+  return saturating_add(std::max(flushed_us, now_us), within_us / LogDeaths::kClearWait);
 }
 
 void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
@@ -92,7 +91,7 @@ void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
     const double cells =
         static_cast<double>(entries.entries()) / static_cast<double>(std::max<uint64_t>(bytes, 1));
     for (size_t i = 0; i < kDeathHorizonsUs.size(); ++i) {
-      const uint64_t then = dead_at(add_saturating(now_us, kDeathHorizonsUs[i]));
+      const uint64_t then = dead_at(saturating_add(now_us, kDeathHorizonsUs[i]));
       const uint64_t dies = then - std::min(dead, then);
       figures.dying.bytes[i] += dies;
       figures.dying.cells[i] += static_cast<uint64_t>(static_cast<double>(dies) * cells);
@@ -106,7 +105,7 @@ void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
     const int64_t dead_us = dead_from_us(firm, entries.time_bounds());
     if (dead_us > now_us) continue;
     figures.file_due_us =
-        std::min(figures.file_due_us, add_saturating(std::max(dead_us, least_us), grace_us));
+        std::min(figures.file_due_us, saturating_add(std::max(dead_us, least_us), grace_us));
   }
 }
 

@@ -310,13 +310,18 @@ class Sources {
   TabletBed& bed_;
 };
 
-TEST(NewestRead, StopsAtTheFirstSourceThatHasTheNewest) {
-  Random random(1);
-  TabletBed bed(random);
+// A version of both columns of row `r` in each.
+void write_eight_runs(TabletBed& bed) {
   for (int version = 0; version < 8; ++version) {
     bed.mutate("r", {set("q", version, fmt::format("v{}", version)), set("p", version, "same")});
     bed.flush();
   }
+}
+
+TEST(NewestRead, StopsAtTheFirstSourceThatHasTheNewest) {
+  Random random(1);
+  TabletBed bed(random);
+  write_eight_runs(bed);
   Sources sources(bed);
   EXPECT_EQ(sources.left_closed({{{"f", "q"}}, 1}), 7u) << "the memtable and one of eight runs";
   EXPECT_EQ(sources.left_closed({{{"f", "q"}}, 2}), 6u);
@@ -329,10 +334,7 @@ TEST(NewestRead, StopsAtTheFirstSourceThatHasTheNewest) {
 TEST(NewestRead, AReadOfEveryColumnStopsToo) {
   Random random(1);
   TabletBed bed(random);
-  for (int version = 0; version < 8; ++version) {
-    bed.mutate("r", {set("q", version, fmt::format("v{}", version)), set("p", version, "same")});
-    bed.flush();
-  }
+  write_eight_runs(bed);
   Sources sources(bed);
   EXPECT_EQ(sources.left_closed({{}, 1}), 7u) << "one of eight runs";
   EXPECT_EQ(sources.left_closed({{}, 2}), 6u);
