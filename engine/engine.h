@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/index_state.h"
 #include "engine/merge_record.h"
+#include "engine/model/index_read_spec.h"
 #include "engine/model/modify.h"
 #include "engine/model/mutation.h"
 #include "engine/model/read_spec.h"
@@ -30,7 +32,8 @@ class Clock;  // io/base/clock.h
 
 namespace cellar::engine {
 
-class ScanCursor;  // engine/read/scan.h
+class IndexCursor;  // engine/lookup/index_cursor.h
+class ScanCursor;   // engine/read/scan.h
 struct ReadStart;  // engine/read/scan.h
 class Tablet;
 struct FilterPlan;    // engine/filter/compiled_filter.h
@@ -150,6 +153,12 @@ class Engine {
   // creates one.
   virtual Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
                                        CellSink& sink, const Clock* clock) = 0;
+
+  // A read through an index over the tablet's part of spec.rows. Errors of open_scan(); NOT_FOUND:
+  // no such index; INVALID_ARGUMENT (validate_index_read); FAILED_PRECONDITION with the share done:
+  // it is not ready. DATA_LOSS: a table of the tablet is lost.
+  virtual Result<std::unique_ptr<IndexCursor>> open_index(TabletId tablet, Epoch epoch,
+                                                          const IndexReadSpec& spec) = 0;
 
   // Resumes when everything committed before the call is in SSTables; an empty tablet writes no
   // table.

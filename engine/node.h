@@ -14,6 +14,7 @@
 #include "engine/catalog/table_map.h"
 #include "engine/clock_report.h"
 #include "engine/engine.h"
+#include "engine/index_check.h"
 #include "engine/manifest/table_state.h"
 #include "engine/options.h"
 #include "engine/preview_rule.h"
@@ -117,6 +118,13 @@ class Node final {
   // listener is called on `from` and must live until the answer.
   Async<Result<PreviewReport>> preview_rule(ShardId from, PreviewRequest request,
                                             PreviewListener& listener);
+  // The indexes of a table and how far each is built. NOT_FOUND.
+  Async<Result<IndexStates>> index_states(ShardId from, std::string table);
+  // Compares an index with its table (index_check.h); changes nothing. NOT_FOUND;
+  // FAILED_PRECONDITION: it is not ready. The listener is called on `from` and must live until the
+  // answer.
+  Async<Result<IndexCheckReport>> check_index(ShardId from, std::string table, std::string index,
+                                              IndexCheckListener& listener);
   Async<Result<void>> flush_table(ShardId from, std::string name);
   Async<Result<void>> compact_table(ShardId from, std::string name);
   // The tablets of a table and about how many bytes each takes. NOT_FOUND; ABORTED when the table

@@ -53,11 +53,34 @@ struct OptionsChange {
   void apply_to(TableOptions& options) const;
 };
 
+// A new index; absent parts take their defaults (SEMANTICS 11).
+struct IndexSpec {
+  std::string name;
+  std::string family;
+  std::optional<std::string> qualifier;
+  std::vector<IndexPart> parts;
+  std::optional<IndexType> type;
+  IndexMatch match = IndexMatch::newest;
+  std::vector<IndexColumn> covered;
+  std::optional<int64_t> max_age_us;
+  std::optional<TighterBase> tighter_base;  // absent: the profile's
+};
+
+// Changes of an index; absent parts stay.
+struct IndexChange {
+  std::string name;
+  std::optional<std::optional<int64_t>> max_age_us;  // an empty one takes the own age away
+  std::optional<TighterBase> tighter_base;
+};
+
 struct TableChange {
   std::string name;
   std::vector<FamilySpec> add;
   std::vector<FamilySpec> alter;
   std::vector<std::string> drop;  // their cells are dead at once
+  std::vector<IndexSpec> add_indexes;
+  std::vector<IndexChange> alter_indexes;
+  std::vector<std::string> drop_indexes;
   OptionsChange options;
   bool close_oldest_undo_window = false;  // if a tightening would exceed the limit of windows
   uint64_t expected_version = 0;          // schema version seen by the caller; 0: any

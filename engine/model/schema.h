@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/index_schema.h"
 #include "engine/model/retention_rule.h"
 #include "engine/model/types.h"
 #include "io/base/bytes.h"
@@ -118,7 +119,10 @@ struct TableSchema {
   Profile profile = Profile::none;
   TableOptions options;
   std::vector<FamilySchema> families;  // sorted by name
+  std::vector<IndexSchema> indexes;    // sorted by name
+  uint64_t next_index = 1;             // id of the next index
 
+  const IndexSchema* find_index(Bytes index_name) const;
   const FamilySchema* find_family(Bytes family_name) const;
   FamilySchema* find_family(Bytes family_name);
 };

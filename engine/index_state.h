@@ -1,0 +1,35 @@
+// How far the indexes of a table are built, and what they take on disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/index_schema.h"
+
+namespace cellar::engine {
+
+struct IndexState {
+  uint64_t id = 0;  // IndexSchema::id
+  // Bytes of the table's files and memtables, and of those that have the index's entries.
+  uint64_t total_bytes = 0;
+  uint64_t done_bytes = 0;
+  bool ready = true;     // everything has: reads are answered
+  uint64_t entries = 0;  // on disk, those of dead and replaced cells included
+  uint64_t bytes = 0;    // of these, stored
+  uint64_t skipped = 0;  // cells on disk whose value is not 8 bytes, of an int64 index
+
+  double share_done() const {
+    return ready ? 1.0
+                 : total_bytes == 0 ? 0.0
+                                    : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
+  }
+  void add(const IndexState& other);
+};
+
+struct IndexStates {
+  std::vector<IndexSchema> indexes;  // by name
+  std::vector<IndexState> states;    // of these
+};
+
+}  // namespace cellar::engine
