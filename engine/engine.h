@@ -32,9 +32,9 @@ class Clock;  // io/base/clock.h
 
 namespace cellar::engine {
 
-class IndexCursor;  // engine/lookup/index_cursor.h
+class IndexCursor;  // engine/index_cursor.h
 class ScanCursor;   // engine/read/scan.h
-struct ReadStart;  // engine/read/scan.h
+struct ReadStart;   // engine/read/scan.h
 class Tablet;
 struct FilterPlan;    // engine/filter/compiled_filter.h
 struct FlowFigures;   // engine/shard_figures.h

@@ -18,14 +18,15 @@ namespace cellar::engine {
 inline constexpr size_t kMaxIndexCheckSamples = 10;
 
 struct IndexCheckReport {
-  uint64_t rows = 0;     // that the scan has seen
+  uint64_t rows = 0;  // that the scan has seen
   uint64_t rows_about = 0;
   uint64_t cells = 0;    // that a scan finds and the index must have
   uint64_t entries = 0;  // that the index has
   uint64_t hits = 0;     // of these, found by a read through it
   uint64_t missing = 0;  // cells without an entry
   uint64_t wrong = 0;    // hits that the scan does not find
-  std::vector<std::string> samples;  // rows of missing and wrong ones, at most kMaxIndexCheckSamples
+  std::vector<std::string>
+      samples;  // rows of missing and wrong ones, at most kMaxIndexCheckSamples
 };
 
 class IndexCheckListener {

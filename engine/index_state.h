@@ -20,9 +20,9 @@ struct IndexState {
   uint64_t skipped = 0;  // cells on disk whose value is not 8 bytes, of an int64 index
 
   double share_done() const {
-    return ready ? 1.0
-                 : total_bytes == 0 ? 0.0
-                                    : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
+    return ready              ? 1.0
+           : total_bytes == 0 ? 0.0
+                              : static_cast<double>(done_bytes) / static_cast<double>(total_bytes);
   }
   void add(const IndexState& other);
 };

@@ -46,10 +46,10 @@ struct IndexSchema {
   bool operator==(const IndexSchema&) const = default;
 };
 
-inline constexpr size_t kMaxIndexes = 8;             // of a table
+inline constexpr size_t kMaxIndexes = 8;  // of a table
 inline constexpr size_t kMaxIndexNameBytes = 64;
-inline constexpr size_t kMaxCoveredColumns = 15;     // one point read reads them with the indexed one
-inline constexpr size_t kIndexedValueBytes = 256;    // of a value, these order
+inline constexpr size_t kMaxCoveredColumns = 15;   // one point read reads them with the indexed one
+inline constexpr size_t kIndexedValueBytes = 256;  // of a value, these order
 inline constexpr int64_t kMinIndexAgeUs = 1'000;
 
 // INVALID_ARGUMENT: a name outside [-_.a-zA-Z0-9]{1,64}.

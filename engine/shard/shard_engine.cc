@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/index_cursor.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
 #include "engine/read/scan.h"
@@ -111,6 +112,12 @@ Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoc
                                                            const ReadSpec& spec) {
   TRY(Tablet * found, find(tablet, epoch));
   return found->open_scan(spec);
+}
+
+Result<std::unique_ptr<IndexCursor>> ShardEngine::open_index(TabletId tablet, Epoch epoch,
+                                                             const IndexReadSpec& spec) {
+  TRY([[maybe_unused]] Tablet * found, find(tablet, epoch));
+  return fail(Errc::unimplemented, "index '{}' cannot be read yet", spec.index);
 }
 
 Result<ReadStart> ShardEngine::start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,

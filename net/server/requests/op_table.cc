@@ -205,6 +205,13 @@ constexpr OpSpec entry_of(Op op) {
     case Op::ConfirmTime:
       return {on<handle_confirm_time>, Scope::node, kMonitor, Logged::admin,
               {}, "clock", admin_if<releases_time>, releases_time};
+    case Op::ReadIndex:
+    case Op::CreateIndex:
+    case Op::AlterIndex:
+    case Op::DropIndex:
+    case Op::DescribeIndexes:
+    case Op::CheckIndex:
+      return {};
   }
   return {};
 }
