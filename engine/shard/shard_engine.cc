@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/index_cursor.h"
+#include "engine/index_scan.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
 #include "engine/read/scan.h"
@@ -114,8 +114,8 @@ Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoc
   return found->open_scan(spec);
 }
 
-Result<std::unique_ptr<IndexCursor>> ShardEngine::open_index(TabletId tablet, Epoch epoch,
-                                                             const IndexReadSpec& spec) {
+Result<std::unique_ptr<IndexScan>> ShardEngine::open_index(TabletId tablet, Epoch epoch,
+                                                           const IndexReadSpec& spec) {
   TRY([[maybe_unused]] Tablet * found, find(tablet, epoch));
   return fail(Errc::unimplemented, "index '{}' cannot be read yet", spec.index);
 }

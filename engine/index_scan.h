@@ -1,4 +1,4 @@
-// IndexCursor: a read through an index over one tablet.
+// IndexScan: a read through an index over one tablet.
 //
 //   IndexBatch batch;
 //   do {
@@ -66,9 +66,9 @@ struct IndexBatchLimits {
   size_t candidates = 4096;
 };
 
-class IndexCursor {
+class IndexScan {
  public:
-  virtual ~IndexCursor() = default;
+  virtual ~IndexScan() = default;
   // Appends to `batch`; ends at a limit, at least one hit further unless the candidates ran out.
   // ABORTED: the tablet is gone or was altered; open another cursor by the next table map, behind
   // the last position. FAILED_PRECONDITION: the index is not ready any more.
