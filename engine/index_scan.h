@@ -44,7 +44,13 @@ struct IndexHit {
   std::string row;
   // The indexed cell and its covered ones, by column; or the whole row after the filter.
   std::vector<HitCell> cells;
-  size_t bytes() const;
+
+  size_t bytes() const {
+    size_t sum = sizeof *this + position.size() + row.size();
+    for (const HitCell& cell : cells)
+      sum += sizeof cell + cell.family.size() + cell.qualifier.size() + cell.value.size();
+    return sum;
+  }
 };
 
 struct IndexBatch {

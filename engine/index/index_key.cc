@@ -166,8 +166,10 @@ std::string index_entry_value(int64_t expire_at_us) {
   return out;
 }
 
-int64_t index_entry_expiry(Bytes value) {
-  return value.size() == kNumberBytes ? static_cast<int64_t>(load_be64(value.data())) : kNoExpiry;
+std::optional<int64_t> index_entry_expiry(Bytes value) {
+  if (value.empty()) return kNoExpiry;
+  if (value.size() != kNumberBytes) return std::nullopt;
+  return static_cast<int64_t>(load_be64(value.data()));
 }
 
 }  // namespace cellar::engine

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/model/index_read_spec.h"
@@ -52,9 +53,11 @@ struct IndexBounds {
 };
 IndexBounds bounds_of(const IndexReadSpec& spec, const IndexSchema& index);
 
-// An entry's value: the expiry of its cell, 8 bytes big-endian; empty: none.
+// An entry's value: when its cell expires by itself, 8 bytes big-endian; empty: never. In a
+// memtable, whose entries stay when their cell is written again, it is not known: one byte.
+inline constexpr Bytes kExpiryNotKnown = "?";
 std::string index_entry_value(int64_t expire_at_us);
-// kNoExpiry if it has none.
-int64_t index_entry_expiry(Bytes value);
+// kNoExpiry if it has none; nullopt: not known.
+std::optional<int64_t> index_entry_expiry(Bytes value);
 
 }  // namespace cellar::engine

@@ -5,6 +5,7 @@
 #include "engine/index_scan.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
+#include "engine/lookup/tablet_index_scan.h"
 #include "engine/read/scan.h"
 #include "engine/tablet/open_tablet.h"
 #include "io/base/check.h"
@@ -116,8 +117,8 @@ Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoc
 
 Result<std::unique_ptr<IndexScan>> ShardEngine::open_index(TabletId tablet, Epoch epoch,
                                                            const IndexReadSpec& spec) {
-  TRY([[maybe_unused]] Tablet * found, find(tablet, epoch));
-  return fail(Errc::unimplemented, "index '{}' cannot be read yet", spec.index);
+  TRY(Tablet * found, find(tablet, epoch));
+  return open_index_scan(*found, spec);
 }
 
 Result<ReadStart> ShardEngine::start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
