@@ -20,6 +20,11 @@ std::strong_ordering compare(Bytes a, Bytes b, IndexType type) {
   return static_cast<int64_t>(load_be64(a.data())) <=> static_cast<int64_t>(load_be64(b.data()));
 }
 
+std::string text_of(Bytes value, IndexType type) {
+  if (type == IndexType::bytes) return "'" + escape_bytes(value) + "'";
+  return std::to_string(static_cast<int64_t>(load_be64(value.data())));
+}
+
 Result<void> check_part(const IndexSchema& index, IndexPart part, const char* name) {
   if (index.has(part)) return {};
   return fail(Errc::invalid_argument,
@@ -35,9 +40,9 @@ Result<void> check_range(const KeyPartRange& range, const IndexSchema& index, In
                 index.name, (*bound)->size(), kInt64Bytes);
   }
   if (!range.start || !range.end || compare(*range.start, *range.end, type) <= 0) return {};
-  return fail(Errc::invalid_argument, "index '{}': the range of {}s from '{}' to '{}' ends before "
-              "it starts", index.name, name, escape_bytes(*range.start),
-              escape_bytes(*range.end));
+  return fail(Errc::invalid_argument,
+              "index '{}': the range of {}s from {} to {} ends before it starts", index.name, name,
+              text_of(*range.start, type), text_of(*range.end, type));
 }
 
 Result<void> check_time(const TimeRange& time, const IndexSchema& index, Granularity granularity) {

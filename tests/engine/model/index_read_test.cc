@@ -83,11 +83,9 @@ TEST(IndexRead, ARangeEndsNotBeforeItStarts) {
 TEST(IndexRead, NumbersAreComparedAsNumbers) {
   const IndexSchema index = index_by({value}, IndexType::int64);
   EXPECT_EQ(refusal(of_values({number(-3), number(5)}), index), "OK");
-  EXPECT_EQ(refusal(of_values({number(-3), number(5)}), index_by({value})),
-            "index 'i': the range of values from "
-            "'\\xFF\\xFF\\xFF\\xFF\\xFF\\xFF\\xFF\\xFD' to '\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x05' "
-            "ends before it starts");
-  EXPECT_NE(refusal(of_values({number(5), number(-3)}), index), "OK");
+  EXPECT_NE(refusal(of_values({number(-3), number(5)}), index_by({value})), "OK") << "as bytes";
+  EXPECT_EQ(refusal(of_values({number(5), number(-3)}), index),
+            "index 'i': the range of values from 5 to -3 ends before it starts");
   EXPECT_EQ(refusal(of_values({number(INT64_MIN), number(INT64_MAX)}), index), "OK");
   EXPECT_EQ(refusal(of_values(KeyPartRange::exactly("five")), index),
             "index 'i': a value of 4 bytes; an int64 index has values of 8 bytes");
