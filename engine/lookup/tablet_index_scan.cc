@@ -108,7 +108,7 @@ class TabletIndexScan final : public IndexScan {
 
 void TabletIndexScan::note_columns() {
   if (const FamilySchema* family = schema_->value.find_family(index_.family)) {
-    fatal_age_us_ = engine::fatal_age_us(family->rule);
+    fatal_age_us_ = cellar::fatal_age_us(family->rule);
   }
   for (const IndexColumn& column : index_.covered) {
     if (schema_->value.find_family(column.family) != nullptr)
