@@ -1,7 +1,7 @@
 // Random histories with indexes: writes, deletes, expiries, range deletes, changes of rules and
-// their undoing, flushes, merges, splits, moves, power failures, clock moves, indexes that come, change
-// and go. After each few steps every index answers exactly what a scan answers (index_model.h), read
-// at once and in pieces.
+// their undoing, flushes, merges, splits, moves, power failures, clock moves, indexes that come,
+// change and go. After each few steps every index answers exactly what a scan answers
+// (index_model.h), read at once and in pieces.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -151,9 +151,8 @@ class IndexHistory {
   void change_rule() {
     const std::string family = random_.one_in(2) ? "f" : "g";
     if (random_.one_in(3)) return static_cast<void>(node_.undo_rule({"t", family, 0}));
-    (void)node_.alter_table(ruling(family, random_.one_in(4)
-                                               ? RetentionRule{}
-                                               : random_rule(random_, kAgeUnitUs)));
+    (void)node_.alter_table(
+        ruling(family, random_.one_in(4) ? RetentionRule{} : random_rule(random_, kAgeUnitUs)));
   }
 
   void reshape() {
@@ -206,8 +205,8 @@ class IndexHistory {
     if (random_.one_in(2)) spec.match = IndexMatch::any;
     for (const char* family : {"f", "g"}) {
       IndexColumn column{family, random_qualifier()};
-      const bool indexed = spec.qualifier && family == spec.family &&
-                           column.qualifier == *spec.qualifier;
+      const bool indexed =
+          spec.qualifier && family == spec.family && column.qualifier == *spec.qualifier;
       if (random_.one_in(3) && !indexed) spec.covered.push_back(std::move(column));
     }
     if (random_.one_in(3)) spec.max_age_us = random_age();

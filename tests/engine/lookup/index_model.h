@@ -88,9 +88,9 @@ class IndexModel {
     const bool as_number = index_.type == IndexType::int64;
     if (spec.values && !is_in(*spec.values, cell.value, as_number)) return false;
     if (spec.qualifiers && !is_in(*spec.qualifiers, cell.qualifier, false)) return false;
-    if (spec.time && (cell.timestamp_us < spec.time->start_us ||
-                      (cell.timestamp_us >= spec.time->end_us &&
-                       spec.time->end_us != kMaxTimestampUs)))
+    if (spec.time &&
+        (cell.timestamp_us < spec.time->start_us ||
+         (cell.timestamp_us >= spec.time->end_us && spec.time->end_us != kMaxTimestampUs)))
       return false;
     return std::ranges::any_of(spec.rows.ranges(),
                                [&](const KeyRange& range) { return range.contains(cell.row); });
