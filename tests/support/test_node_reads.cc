@@ -119,7 +119,7 @@ Result<std::vector<engine::IndexHit>> TestNode::read_index(const std::string& ta
       if (resume) scan.reset();
     }
   }
-  std::ranges::stable_sort(hits, [&spec](const engine::IndexHit& a, const engine::IndexHit& b) {
+  std::ranges::sort(hits, [&spec](const engine::IndexHit& a, const engine::IndexHit& b) {
     return spec.reversed ? a.position > b.position : a.position < b.position;
   });
   return hits;
