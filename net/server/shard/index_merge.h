@@ -7,7 +7,7 @@
 //     } else {
 //       for (IndexSource* one : merge.wanted()) {
 //         one->begin_batch();
-//         ... fill one->batch by an IndexCursor that begins behind one->after
+//         ... fill one->batch by an IndexScan that begins behind one->after
 //         merge.filled(*one);
 //       }
 //     }
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "engine/catalog/table_map.h"
-#include "engine/index_cursor.h"
+#include "engine/index_scan.h"
 #include "engine/model/read_spec.h"
 
 namespace cellar::server {

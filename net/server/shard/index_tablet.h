@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/index_cursor.h"
+#include "engine/index_scan.h"
 #include "io/loop/async.h"
 #include "net/server/shard/handed_over.h"
 #include "net/server/shard/index_merge.h"
@@ -26,7 +26,7 @@ struct IndexTablet final : IndexSource, HandedOver, DeferredTask {
   size_t counted_bytes = 0;  // of the batch, in the node's memory
 
   // Results of fetch().
-  std::unique_ptr<engine::IndexCursor> cursor;  // null: not opened, failed, or at its end
+  std::unique_ptr<engine::IndexScan> cursor;  // null: not opened, failed, or at its end
   std::optional<Error> error;
   bool opened = false;  // at some time
 

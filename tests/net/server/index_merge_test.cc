@@ -28,7 +28,7 @@ bool holds(const RowSet& rows, Bytes row) {
 }
 
 // Finds some of the hits; often fewer at a time than it may, sometimes none.
-class FakeCursor final : public engine::IndexCursor {
+class FakeCursor final : public engine::IndexScan {
  public:
   FakeCursor(const Hits& all, const RowSet& rows, const std::string& after, bool reversed,
              Random& random)
