@@ -85,6 +85,10 @@ Result<void> decode_what(const fb::ReadIndexRequest& request, Bytes arena, Decod
   if (filters && !out.spec.whole_rows) {
     return fail(Errc::invalid_argument, "a filter is only for whole rows");
   }
+  out.spec.explain = request.explain();
+  if (out.spec.explain && out.spec.whole_rows) {
+    return fail(Errc::invalid_argument, "a read through an index explains cells, not whole rows");
+  }
   TRY_VOID(decode_filter(request.filter(), arena, out.filter));
   if (const auto limit = request.limit()) {
     if (*limit < 1) return fail(Errc::invalid_argument, "a limit of {} is below 1", *limit);
@@ -109,7 +113,6 @@ Result<void> decode(const fb::ReadIndexRequest& request, DecodedIndexRead& out) 
   TRY_VOID(decode_what(request, arena, out));
   out.spec.reversed = request.reversed();
   out.spec.after = bytes_of(request.after());
-  out.spec.explain = request.explain();
   out.credits =
       std::min(request.credits() == 0 ? kDefaultChunkCredits : request.credits(), kMaxChunkCredits);
   return {};

@@ -214,6 +214,7 @@ engine::IndexBatchLimits IndexRead::batch_limits() const {
 
 // Gets the next batches of the tablets that hold up the merge.
 Async<Result<void>> IndexRead::fetch() {
+  count_chunk();
   for (const auto& tablet : tablets_) {
     if (!tablet->has_hit()) count_batch(*tablet, 0);
   }

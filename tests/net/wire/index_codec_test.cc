@@ -56,8 +56,7 @@ TEST(ReadIndexCodec, EveryConditionIsTaken) {
                      .limit = 7,
                      .reversed = true,
                      .credits = 1000,
-                     .after = "here",
-                     .explain = true},
+                     .after = "here"},
                     read),
             "");
   EXPECT_EQ(read.spec.values, KeyPartRange::exactly(""));
@@ -66,7 +65,7 @@ TEST(ReadIndexCodec, EveryConditionIsTaken) {
   EXPECT_EQ(read.spec.time->end_us, 2000);
   ASSERT_EQ(read.spec.rows.ranges().size(), 2u);
   EXPECT_EQ(read.spec.rows.ranges()[0], KeyRange::single("a"));
-  EXPECT_TRUE(read.spec.whole_rows && read.spec.reversed && read.spec.explain);
+  EXPECT_TRUE(read.spec.whole_rows && read.spec.reversed);
   EXPECT_EQ(read.filter.nodes.size(), 1u);
   EXPECT_EQ(read.limit, 7u);
   EXPECT_EQ(read.credits, kMaxChunkCredits);
@@ -101,6 +100,14 @@ TEST(ReadIndexCodec, AFilterIsForWholeRowsAndALimitIsPositive) {
   EXPECT_EQ(refusal({.limit = 0}), "a limit of 0 is below 1");
   EXPECT_EQ(refusal({.limit = -3}), "a limit of -3 is below 1");
   EXPECT_EQ(refusal({.limit = 1}), "");
+}
+
+TEST(ReadIndexCodec, CellsAreExplainedAndWholeRowsAreNot) {
+  DecodedIndexRead read;
+  ASSERT_EQ(decoded({.explain = true}, read), "");
+  EXPECT_TRUE(read.spec.explain);
+  EXPECT_EQ(refusal({.whole_rows = true, .explain = true}),
+            "a read through an index explains cells, not whole rows");
 }
 
 TEST(ReadIndexCodec, MalformedRangesAreRefused) {
