@@ -296,8 +296,7 @@ void each_index(MetricsText& out, std::string_view name, const std::vector<Table
 void write_indexes(MetricsText& out, const std::vector<TableReading>& tables) {
   using State = engine::IndexState;
   each_index(out, "cellar_index_ready", tables, [](const State& s) { return uint64_t{s.ready}; });
-  each_index(out, "cellar_index_done_ratio", tables,
-             [](const State& s) { return s.share_done(); });
+  each_index(out, "cellar_index_done_ratio", tables, [](const State& s) { return s.share_done(); });
   each_index(out, "cellar_index_entries", tables, [](const State& s) { return s.entries; });
   each_index(out, "cellar_index_bytes", tables, [](const State& s) { return s.bytes; });
   each_index(out, "cellar_index_skipped_cells", tables, [](const State& s) { return s.skipped; });

@@ -27,8 +27,8 @@ Result<void> check_flags(uint8_t flags, uint8_t known, bool reserved_is_zero,
 }
 
 Result<KeyPartRange> decode_range(const fb::RangeRec& rec, Bytes arena, std::string_view what) {
-  TRY_VOID(check_flags(rec.flags(), kPartFlags, rec.reserved8() == 0 && rec.reserved16() == 0,
-                       what));
+  TRY_VOID(
+      check_flags(rec.flags(), kPartFlags, rec.reserved8() == 0 && rec.reserved16() == 0, what));
   Bytes start;
   Bytes end;
   if (!view(rec.start(), arena, start) || !view(rec.end(), arena, end)) {
@@ -104,10 +104,10 @@ Result<void> decode(const fb::ReadIndexRequest& request, DecodedIndexRead& out) 
   out.table = text(request.table());
   out.spec.index = text(request.index());
   const Bytes arena = bytes_of(request.arena());
-  TRY_VOID(decode_part(request.value(), request.values(), arena, "value", "values",
-                       out.spec.values));
-  TRY_VOID(decode_part(request.qualifier(), request.qualifiers(), arena, "qualifier",
-                       "qualifiers", out.spec.qualifiers));
+  TRY_VOID(
+      decode_part(request.value(), request.values(), arena, "value", "values", out.spec.values));
+  TRY_VOID(decode_part(request.qualifier(), request.qualifiers(), arena, "qualifier", "qualifiers",
+                       out.spec.qualifiers));
   TRY_VOID(decode_time(request.time(), out.spec.time));
   TRY_VOID(decode_rows(request.keys(), request.ranges(), arena, out.spec.rows));
   TRY_VOID(decode_what(request, arena, out));

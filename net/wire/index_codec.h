@@ -19,8 +19,8 @@ struct DecodedIndexRead {
 };
 
 // INVALID_ARGUMENT: `value` beside `values`, `qualifier` beside `qualifiers`, a filter without
-// whole_rows or an invalid one, whole rows with `explain`, a limit below 1, a malformed range or row,
-// anything outside the arena. What depends on the index is checked by validate_index_read().
+// whole_rows or an invalid one, whole rows with `explain`, a limit below 1, a malformed range or
+// row, anything outside the arena. What depends on the index is checked by validate_index_read().
 Result<void> decode(const fb::ReadIndexRequest& request, DecodedIndexRead& out);
 
 }  // namespace cellar::wire

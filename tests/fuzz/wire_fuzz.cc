@@ -304,13 +304,13 @@ std::vector<std::string> wire_seeds() {
                                                  .filter = {newest},
                                                  .limit = 3,
                                                  .after = "p"})),
-      wire::request_frame(fb::Op::CreateIndex, 9,
-                          wire::create_index_body("t", "i",
-                                                  {.parts = {fb::IndexPart::Value,
-                                                             fb::IndexPart::Time},
-                                                   .covered = {{"g", "p"}},
-                                                   .type = fb::IndexType::Int64,
-                                                   .max_age_us = 1000})),
+      wire::request_frame(
+          fb::Op::CreateIndex, 9,
+          wire::create_index_body("t", "i",
+                                  {.parts = {fb::IndexPart::Value, fb::IndexPart::Time},
+                                   .covered = {{"g", "p"}},
+                                   .type = fb::IndexType::Int64,
+                                   .max_age_us = 1000})),
   };
   add_client_seeds(seeds);
   return seeds;

@@ -27,7 +27,8 @@ template <class Request>
 using Decode = Result<void> (*)(const Request&, const engine::TableMap&, engine::TableChange&);
 
 template <class Request>
-Handled alter_with(LocalShard& shard, Session& session, const Frame& frame, Decode<Request> decode) {
+Handled alter_with(LocalShard& shard, Session& session, const Frame& frame,
+                   Decode<Request> decode) {
   TRY(const auto* request, body_of<Request>(frame));
   engine::TableChange change;
   TRY_VOID(decode(*request, shard.tables(), change));

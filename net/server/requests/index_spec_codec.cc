@@ -94,15 +94,15 @@ Result<void> decode_alter_index(const fb::AlterIndexRequest& request,
   return check(out, tables);
 }
 
-Result<void> decode_drop_index(const fb::DropIndexRequest& request,
-                               const engine::TableMap& tables, engine::TableChange& out) {
+Result<void> decode_drop_index(const fb::DropIndexRequest& request, const engine::TableMap& tables,
+                               engine::TableChange& out) {
   out.name = wire::text(request.table());
   out.drop_indexes.emplace_back(wire::text(request.name()));
   return check(out, tables);
 }
 
 flatbuffers::Offset<fb::IndexSpec> describe_index(flatbuffers::FlatBufferBuilder& builder,
-                                            const IndexSchema& index) {
+                                                  const IndexSchema& index) {
   wire::ArenaBuilder arena;
   std::vector<fb::IndexColumnRec> columns;
   for (const IndexColumn& column : index.covered) {

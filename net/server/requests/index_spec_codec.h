@@ -19,7 +19,7 @@ Result<void> decode_drop_index(const wire::fb::DropIndexRequest& request,
 
 // Adds an IndexSpec to the body that is being built.
 flatbuffers::Offset<wire::fb::IndexSpec> describe_index(flatbuffers::FlatBufferBuilder& builder,
-                                                  const IndexSchema& index);
+                                                        const IndexSchema& index);
 
 // Builds a DescribeIndexesReply in `builder`, which is cleared first.
 Bytes build_index_states(flatbuffers::FlatBufferBuilder& builder,

@@ -328,8 +328,7 @@ Async<Result<void>> IndexRead::wait_for_map(const std::vector<IndexTablet*>& gon
 Result<void> IndexRead::check_wanted() const {
   if (cancelled_ || !session_.open()) return fail(Errc::cancelled, "the read was cancelled");
   if (is_overdue(home_.timers().now_us())) {
-    return fail(Errc::deadline_exceeded, "the read took longer than its {} ms",
-                header.deadline_ms);
+    return fail(Errc::deadline_exceeded, "the read took longer than its {} ms", header.deadline_ms);
   }
   return {};
 }

@@ -1,6 +1,6 @@
-// IndexRead: a read through an index in progress, on the shard of its connection. It has a cursor in
-// every tablet that holds rows of the read (index_tablet.h), each on the shard of its tablet, and
-// merges what they find (index_merge.h) into chunks: each hit is a row of them.
+// IndexRead: a read through an index in progress, on the shard of its connection. It has a cursor
+// in every tablet that holds rows of the read (index_tablet.h), each on the shard of its tablet,
+// and merges what they find (index_merge.h) into chunks: each hit is a row of them.
 //
 // All cursors are opened, and each has given its first batch, before the first chunk is sent. A
 // tablet whose cursor has nothing left in memory and holds up the merge gives its next batch; the
@@ -48,7 +48,7 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
     wire::FrameHeader header;
     TableId table;
     std::string table_name;
-    uint64_t index = 0;  // IndexSchema::id
+    uint64_t index = 0;           // IndexSchema::id
     wire::DecodedIndexRead read;  // with the filter in its spec
   };
 
@@ -133,8 +133,8 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
   engine::IndexHit hit_;  // the one that is being written
   size_t cell_ = 0;       // of it, the next
   bool in_hit_ = false;
-  std::string reached_;      // position of the last complete hit, or that the client has named
-  uint64_t rows_sent_ = 0;   // in complete chunks
+  std::string reached_;     // position of the last complete hit, or that the client has named
+  uint64_t rows_sent_ = 0;  // in complete chunks
   bool cancelled_ = false;
   ConditionVariable changed_;
   Timer alarm_;

@@ -63,9 +63,9 @@ TEST(HttpIndexes, ATableShowsItsIndexesAndTheirStates) {
   HttpNodeBed node;
   server::Peer peer(node.bed());
   create_table(peer);
-  ASSERT_EQ(peer.code_of(wire::fb::Op::CreateIndex,
-                         wire::create_index_body("t", "i",
-                                                 {.covered = {{"f", "a"}}, .max_age_us = 5'000})),
+  ASSERT_EQ(peer.code_of(
+                wire::fb::Op::CreateIndex,
+                wire::create_index_body("t", "i", {.covered = {{"f", "a"}}, .max_age_us = 5'000})),
             Errc::ok);
   node.serve();
   node.run_for_us(60'000'000);

@@ -104,12 +104,12 @@ TEST(OpTable, ANumberOfNoSchemaHasNoEntry) {
 // Which requests name a table by a handle, too, and which ones a node refuses whose
 // table another node has.
 TEST(OpTable, HowARequestNamesItsTable) {
-  const std::set<Op> by_id = {
-      Op::MutateRow,         Op::MutateRows,         Op::ReadRow,      Op::ReadRows,
-      Op::CheckAndMutateRow, Op::ReadModifyWriteRow, Op::DropRowRange, Op::SampleRowKeys,
-      Op::ListTables,        Op::SplitTablet,        Op::MergeTablets, Op::MoveTablet,
-      Op::ListTablets,       Op::RuleHistory,        Op::Get,          Op::Put,
-      Op::ReadIndex};
+  const std::set<Op> by_id = {Op::MutateRow,    Op::MutateRows,        Op::ReadRow,
+                              Op::ReadRows,     Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
+                              Op::DropRowRange, Op::SampleRowKeys,     Op::ListTables,
+                              Op::SplitTablet,  Op::MergeTablets,      Op::MoveTablet,
+                              Op::ListTablets,  Op::RuleHistory,       Op::Get,
+                              Op::Put,          Op::ReadIndex};
   const std::set<Op> owned = {Op::MutateRow,
                               Op::MutateRows,
                               Op::ReadRow,
@@ -169,8 +169,9 @@ TEST(OpTable, EveryFeatureOfAnOperation) {
     if (!spec.feature.empty()) features.insert(spec.feature);
   }
   const std::set<std::string_view> expected = {
-      "drop_row_range", "alter_table", "sample_row_keys", "tablets", "clock",   "rule_history",
-      "indexes",        "preview",        "audit_log",   "restore_table",   "backups", "control", "reclaim"};
+      "drop_row_range", "alter_table", "sample_row_keys", "tablets",   "clock",
+      "rule_history",   "indexes",     "preview",         "audit_log", "restore_table",
+      "backups",        "control",     "reclaim"};
   EXPECT_EQ(features, expected);
 }
 

@@ -52,8 +52,7 @@ class FakeCursor final : public engine::IndexScan {
     } else if (random_.below(2) == 0) {
       // A place between the last hit and the next one.
       const std::string& position = hits_[at_].first;
-      batch.passed =
-          reversed_ ? position + "~" : position.substr(0, position.size() - 1) + "\x01";
+      batch.passed = reversed_ ? position + "~" : position.substr(0, position.size() - 1) + "\x01";
     } else if (batch.hits.empty()) {
       batch.passed.clear();
     }

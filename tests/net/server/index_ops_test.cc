@@ -42,14 +42,14 @@ class IndexOps : public testing::Test, protected IndexBed {
 };
 
 TEST_F(IndexOps, ADefinitionIsDescribedWithAllThatIsInForce) {
-  auto created = peer.ask(
-      Op::CreateIndex,
-      wire::create_index_body("t", "i",
-                              {.parts = {fb::IndexPart::Value, fb::IndexPart::Time},
-                               .covered = {{"g", "p"}, {"f", "a"}},
-                               .type = fb::IndexType::Int64,
-                               .match = fb::IndexMatch::Any,
-                               .max_age_us = 5'000}));
+  auto created =
+      peer.ask(Op::CreateIndex,
+               wire::create_index_body("t", "i",
+                                       {.parts = {fb::IndexPart::Value, fb::IndexPart::Time},
+                                        .covered = {{"g", "p"}, {"f", "a"}},
+                                        .type = fb::IndexType::Int64,
+                                        .match = fb::IndexMatch::Any,
+                                        .max_age_us = 5'000}));
   ASSERT_TRUE(created && !created->error()) << created->message();
   for (std::optional<Answer> answer : {std::move(created), described()}) {
     const auto* table = answer->root<fb::TableDescription>();

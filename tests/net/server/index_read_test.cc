@@ -31,8 +31,8 @@ TEST_F(IndexReadTest, HitsOfAllTabletsComeInTheOrderOfTheIndex) {
   set("z", "x", 1000);
   set("n", "w", 1000);
   set("c", "", 1000);
-  EXPECT_EQ(read(), (Cells{"c f:q@1000=", "n f:q@1000=w", "a f:q@2000=x", "b f:q@1000=x",
-                           "z f:q@1000=x"}));
+  EXPECT_EQ(read(),
+            (Cells{"c f:q@1000=", "n f:q@1000=w", "a f:q@2000=x", "b f:q@1000=x", "z f:q@1000=x"}));
   EXPECT_EQ(read({.value = "x"}), (Cells{"a f:q@2000=x", "b f:q@1000=x", "z f:q@1000=x"}));
   EXPECT_EQ(read({.limit = 2, .reversed = true}), (Cells{"z f:q@1000=x", "b f:q@1000=x"}));
   EXPECT_EQ(read({.value = "x", .keys = {"b", "z", "q"}}), (Cells{"b f:q@1000=x", "z f:q@1000=x"}));
@@ -52,13 +52,38 @@ TEST_F(IndexReadTest, CoveredCellsFollowTheIndexedOneAndWholeRowsPassAFilter) {
   put("z", "g", "p", "3", 2000);
   EXPECT_EQ(read("c", {.value = "x"}),
             (Cells{"a f:q@1000=x", "z f:q@1000=x", "z f:a@1000=1", "z g:p@2000=3"}));
-  EXPECT_EQ(read({.value = "x", .whole_rows = true}),
-            (Cells{"a f:q@1000=x", "z f:a@1000=1", "z f:q@1000=x", "z g:p@2000=3",
-                   "z g:p@1000=2"}));
+  EXPECT_EQ(
+      read({.value = "x", .whole_rows = true}),
+      (Cells{"a f:q@1000=x", "z f:a@1000=1", "z f:q@1000=x", "z g:p@2000=3", "z g:p@1000=2"}));
   const auto newest = wire::filter_node(fb::FilterKind::CellsPerColumnLimit, 1);
   EXPECT_EQ(read({.value = "x", .whole_rows = true, .filter = {newest}, .limit = 2}),
             (Cells{"a f:q@1000=x", "z f:a@1000=1", "z f:q@1000=x", "z g:p@2000=3"}));
   EXPECT_EQ(end_rows(), 2u);
+}
+
+TEST_F(IndexReadTest, RowsThatAFilterExcludesAreNotRead) {
+  set("a", "a", 1000);
+  set("z", "a", 1000);
+  // The expression is the value at the beginning of the arena.
+  const fb::FilterNode row_is_a(0, 0, 0, fb::Span(0, 1), fb::Span(0, 0), fb::Span(0, 0), 0,
+                                static_cast<uint8_t>(fb::FilterKind::RowRegex), 0, 0);
+  EXPECT_EQ(read({.value = "a", .whole_rows = true, .filter = {row_is_a}}), Cells{"a f:q@1000=a"});
+  const auto nothing = wire::filter_node(fb::FilterKind::BlockAll);
+  EXPECT_EQ(read({.value = "a", .whole_rows = true, .filter = {nothing}}), Cells());
+}
+
+TEST_F(IndexReadTest, ExplainNamesWhatHidACandidate) {
+  set("a", "x", 1000);
+  set("a", "y", 2000);
+  set("z", "x", 1000);
+  EXPECT_EQ(read({.value = "x", .explain = true}), (Cells{"a f:q@1000=x", "z f:q@1000=x"}));
+  ASSERT_EQ(peer.received.size(), 1u);
+  const auto& notes = *peer.received[0].root<fb::ReadChunk>()->explain();
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_EQ(notes.Get(0)->cause(), static_cast<uint8_t>(fb::DeathCause::NotNewest));
+  EXPECT_TRUE(notes.Get(0)->dead());
+  EXPECT_EQ(notes.Get(1)->cause(), static_cast<uint8_t>(fb::DeathCause::None));
+  EXPECT_FALSE(notes.Get(1)->dead());
 }
 
 TEST_F(IndexReadTest, EveryRefusalComesBeforeTheFirstChunk) {
@@ -81,13 +106,12 @@ TEST_F(IndexReadTest, AnIndexThatIsNotReadyIsRefusedWithTheShareOfTheTable) {
   put("a", "f", "r", std::string(1000, 'v'), 1000);
   put("z", "f", "r", "v", 1000);
   ASSERT_EQ(peer.code_of(Op::FlushTable, wire::flush_body("t")), Errc::ok);
-  ASSERT_EQ(peer.code_of(Op::CreateIndex,
-                         wire::create_index_body("t", "late", {.qualifier = "r"})),
+  ASSERT_EQ(peer.code_of(Op::CreateIndex, wire::create_index_body("t", "late", {.qualifier = "r"})),
             Errc::ok);
   const Cells refused = read("late");
   ASSERT_EQ(refused.size(), 1u);
-  EXPECT_TRUE(refused.front().starts_with(
-      "!FAILED_PRECONDITION: index 'late' of table 't' is not ready: "))
+  EXPECT_TRUE(
+      refused.front().starts_with("!FAILED_PRECONDITION: index 'late' of table 't' is not ready: "))
       << refused.front();
   EXPECT_EQ(scans(), 0u);
 }
@@ -217,7 +241,8 @@ TEST_F(IndexStreamTest, AReaderThatAsksForNothingLosesItsStreamWithTheTimeOfSile
 
 // A hit of several chunks has its position where it ends.
 TEST_F(IndexStreamTest, ALargeHitSpansChunks) {
-  for (int i = 0; i < 10; ++i) put("big", "g", fmt::format("{}", i), std::string(50'000, 'w'), 1000);
+  for (int i = 0; i < 10; ++i)
+    put("big", "g", fmt::format("{}", i), std::string(50'000, 'w'), 1000);
   set("big", "000", 1000);
   begin({.value = "000", .whole_rows = true, .limit = 2, .credits = 64});
   ASSERT_EQ(peer.answer(5)->code(), Errc::ok);

@@ -34,8 +34,7 @@ class IndexBed {
   }
   // And waits until it is ready.
   void create_index(std::string_view name, const wire::CreateIndexShape& shape = {}) {
-    auto created =
-        peer.ask(wire::fb::Op::CreateIndex, wire::create_index_body("t", name, shape));
+    auto created = peer.ask(wire::fb::Op::CreateIndex, wire::create_index_body("t", name, shape));
     CHECK(created && !created->error(), "no index: {}", created->message());
     for (int tries = 0; !is_ready(name); ++tries) {
       CHECK(tries < 1000, "the index does not become ready");
@@ -143,7 +142,9 @@ class IndexBed {
     if (tablet.start < row) split(peer, row, row);
   }
 
-  uint32_t scans() { return sum([](ShardServer& one) { return one.admission().scans(); }); }
+  uint32_t scans() {
+    return sum([](ShardServer& one) { return one.admission().scans(); });
+  }
   uint64_t released() {
     return sum([](ShardServer& one) { return one.counters().released_cursors; });
   }
