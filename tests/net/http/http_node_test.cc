@@ -58,6 +58,38 @@ TEST_P(HttpRoutes, AreAllAnsweredByANodeInMemory) {
 INSTANTIATE_TEST_SUITE_P(Principals, HttpRoutes, testing::Bool(),
                          [](const auto& of) { return of.param ? "known" : "none"; });
 
+// The definition at once, the state with the next reading of the tables.
+TEST(HttpIndexes, ATableShowsItsIndexesAndTheirStates) {
+  HttpNodeBed node;
+  server::Peer peer(node.bed());
+  create_table(peer);
+  ASSERT_EQ(peer.code_of(
+                wire::fb::Op::CreateIndex,
+                wire::create_index_body("t", "i", {.covered = {{"f", "a"}}, .max_age_us = 5'000})),
+            Errc::ok);
+  node.serve();
+  node.run_for_us(60'000'000);
+  HttpPeer client(node);
+  const auto ask = [&](std::string_view path) {
+    client.send(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", path));
+    node.run_for_us(kAnswerUs);
+    const std::vector<HttpAnswer> answers = answers_of(client.received());
+    EXPECT_EQ(answers.back().status, 200) << answers.back().body;
+    return answers.back().body;
+  };
+  const boost::json::value tables = boost::json::parse(ask("/api/v1/tables"));
+  const auto& indexes = tables.at("tables").at(0).at("indexes").as_array();
+  ASSERT_EQ(indexes.size(), 1u);
+  EXPECT_EQ(boost::json::serialize(indexes[0]),
+            R"({"name":"i","family":"f","qualifier":"q","order":["value"],"type":"bytes",)"
+            R"("match":"newest","covered":["f:a"],"max_age_us":5000,"tighter_base":"follow",)"
+            R"("state":{"ready":true,"done":1E0,"entries":0,"bytes":0,"skipped":0}})");
+  const std::string metrics = ask("/metrics");
+  EXPECT_NE(metrics.find("\ncellar_index_ready{table=\"t\",index=\"i\"} 1\n"), std::string::npos);
+  EXPECT_NE(metrics.find("\ncellar_index_done_ratio{table=\"t\",index=\"i\"} 1\n"),
+            std::string::npos);
+}
+
 TEST(HttpStart, WhatNeedsTheNodeIsRefusedUntilItServes) {
   HttpNodeBed node;
   HttpPeer client(node);

@@ -103,6 +103,16 @@ std::string body_of_op(Op op, std::string_view table) {
       return finished(b, fb::CreateUndoRuleRequest(b, name, family));
     case Op::AuditLog:
       return finished(b, fb::CreateAuditLogRequest(b, name));
+    case Op::ReadIndex:
+      return wire::read_index_body(table, "i");
+    case Op::CreateIndex:
+      return wire::create_index_body(table, "i");
+    case Op::DropIndex:
+      return finished(b, fb::CreateDropIndexRequest(b, name, family));
+    case Op::DescribeIndexes:
+      return finished(b, fb::CreateDescribeIndexesRequest(b, name));
+    case Op::CheckIndex:
+      return finished(b, fb::CreateCheckIndexRequest(b, name, family));
     default:
       return "";
   }
@@ -186,12 +196,18 @@ const Expected kExpected[] = {
     {Op::RuleHistory, "rwsgma", "", "read or write or schema or retention or monitor or admin"},
     {Op::UndoRule, "g", "", "retention"},
     {Op::AuditLog, "ma", "", "monitor or admin"},
+    {Op::ReadIndex, "r", "", "read"},
+    {Op::CreateIndex, "s", "", "schema"},
+    {Op::DropIndex, "s", "", "schema"},
+    {Op::DescribeIndexes, "rwsgma", "", "read or write or schema or retention or monitor or admin"},
+    {Op::CheckIndex, "rma", "", "read or monitor or admin"},
     // Permissions on the node, not on a table:
     {Op::ServerInfo, "", "", "monitor or admin"},
     {Op::ConfirmTime, "", "", "monitor or admin"},
     {Op::ListTables, "rwsgma", "", ""},
     // Tested separately:
     {Op::AlterTable, "", "", ""},
+    {Op::AlterIndex, "", "", ""},
     {Op::Hello, "", "", ""},
     {Op::Ping, "", "", ""},
 };
@@ -293,6 +309,30 @@ TEST_F(Access, EveryOperationByEveryRole) {
     }
   }
   EXPECT_GT(asked, 1000u);
+}
+
+TEST_F(Access, WhatChangesAnIndexNeedsRetention) {
+  const auto alter = [](bool age, bool base) {
+    flatbuffers::FlatBufferBuilder b;
+    const auto table = b.CreateString("mine.a");
+    const auto name = b.CreateString("i");
+    fb::AlterIndexRequestBuilder request(b);
+    request.add_table(table);
+    request.add_name(name);
+    if (age) request.add_max_age_given(true);
+    if (base) request.add_tighter_base(fb::TighterBase::Refuse);
+    return finished(b, request.Finish());
+  };
+  const auto code = [&](const char* who, bool age, bool base) {
+    return come_as(bed, who)->code_of(Op::AlterIndex, alter(age, base));
+  };
+  EXPECT_EQ(code("on-g", true, false), Errc::not_found);
+  EXPECT_EQ(code("on-g", false, true), Errc::not_found);
+  EXPECT_EQ(code("on-g", false, false), Errc::permission_denied);
+  EXPECT_EQ(code("on-s", true, false), Errc::permission_denied);
+  EXPECT_EQ(code("on-s", false, true), Errc::permission_denied);
+  EXPECT_EQ(code("on-sg", false, false), Errc::not_found);
+  EXPECT_EQ(code("on-rw", true, true), Errc::permission_denied);
 }
 
 TEST_F(Access, ARefusalIsTheSameWhetherTheTableIsThereOrNot) {
