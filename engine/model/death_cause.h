@@ -21,6 +21,12 @@ constexpr std::string_view name_of(DeathCause cause) {
       return "deleted";
     case DeathCause::hidden:
       return "hidden";
+    case DeathCause::own_age:
+      return "own_age";
+    case DeathCause::not_newest:
+      return "not_newest";
+    case DeathCause::replaced:
+      return "replaced";
   }
   return "none";
 }

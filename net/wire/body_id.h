@@ -68,6 +68,18 @@ inline constexpr const char* kBodyId<fb::ListTabletsRequest> = "QLTB";
 template <>
 inline constexpr const char* kBodyId<fb::ConfirmTimeRequest> = "QCLK";
 template <>
+inline constexpr const char* kBodyId<fb::ReadIndexRequest> = "QRIX";
+template <>
+inline constexpr const char* kBodyId<fb::CreateIndexRequest> = "QCIX";
+template <>
+inline constexpr const char* kBodyId<fb::AlterIndexRequest> = "QAIX";
+template <>
+inline constexpr const char* kBodyId<fb::DropIndexRequest> = "QDIX";
+template <>
+inline constexpr const char* kBodyId<fb::DescribeIndexesRequest> = "QIXS";
+template <>
+inline constexpr const char* kBodyId<fb::CheckIndexRequest> = "QCKI";
+template <>
 inline constexpr const char* kBodyId<fb::Credit> = "QCRD";
 template <>
 inline constexpr const char* kBodyId<fb::Bind> = "QBND";
@@ -114,5 +126,9 @@ template <>
 inline constexpr const char* kBodyId<fb::ListTabletsReply> = "RLTB";
 template <>
 inline constexpr const char* kBodyId<fb::ClockReply> = "RCLK";
+template <>
+inline constexpr const char* kBodyId<fb::DescribeIndexesReply> = "RIXS";
+template <>
+inline constexpr const char* kBodyId<fb::CheckIndexReply> = "RCKI";
 
 }  // namespace cellar::wire
