@@ -27,8 +27,30 @@ std::string CellExplainer::clause(const client::Cell& cell) {
   return {};
 }
 
+namespace {
+
+// What hides a cell from an index that may be read otherwise; empty: nothing does.
+std::string hidden_from_index(DeathCause cause) {
+  switch (cause) {
+    case DeathCause::own_age:
+      return "not found: past the index's own age";
+    case DeathCause::not_newest:
+      return "not found: a newer version of the column counts";
+    case DeathCause::replaced:
+      return "not found: its value was replaced";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 std::string CellExplainer::text(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
+  if (std::string hidden = hidden_from_index(why.cause); !hidden.empty()) {
+    const bool timed = why.cause == DeathCause::own_age && why.dies_at_us != INT64_MAX;
+    return timed ? hidden + " since " + format_time(why.dies_at_us) : hidden;
+  }
   if (!why.dead && why.dies_at_us == INT64_MAX) return "lives on";
   const int64_t now_us = history(cell.family).now_us;
   const std::string when =
