@@ -32,9 +32,9 @@ class Clock;  // io/base/clock.h
 
 namespace cellar::engine {
 
-class IndexCursor;  // engine/index_cursor.h
-class ScanCursor;   // engine/read/scan.h
-struct ReadStart;   // engine/read/scan.h
+class IndexScan;   // engine/index_scan.h
+class ScanCursor;  // engine/read/scan.h
+struct ReadStart;  // engine/read/scan.h
 class Tablet;
 struct FilterPlan;    // engine/filter/compiled_filter.h
 struct FlowFigures;   // engine/shard_figures.h
@@ -157,8 +157,8 @@ class Engine {
   // A read through an index over the tablet's part of spec.rows. Errors of open_scan(); NOT_FOUND:
   // no such index; INVALID_ARGUMENT (validate_index_read); FAILED_PRECONDITION with the share done:
   // it is not ready. DATA_LOSS: a table of the tablet is lost.
-  virtual Result<std::unique_ptr<IndexCursor>> open_index(TabletId tablet, Epoch epoch,
-                                                          const IndexReadSpec& spec) = 0;
+  virtual Result<std::unique_ptr<IndexScan>> open_index(TabletId tablet, Epoch epoch,
+                                                        const IndexReadSpec& spec) = 0;
 
   // Resumes when everything committed before the call is in SSTables; an empty tablet writes no
   // table.

@@ -6,6 +6,7 @@
 #include "engine/read/block_load.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
@@ -32,7 +33,8 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
       ids_(ids),
       plan_(std::move(plan)),
       cut_off_(plan_.schema, plan_.tablet_gc_watermark, plan_.facts),
-      judge_(plan_.schema, cut_off_.retention(), range_deletes_) {
+      judge_(plan_.schema, cut_off_.retention(), range_deletes_),
+      indexes_(make_index_set(plan_.schema.indexes)) {
   judge_.want_deaths(cut_off_.exact());
   if (plan_.background != nullptr) work_.emplace(*plan_.background, plan_.kind);
   for (auto& input : plan_.inputs) merge_.add(std::move(input));
@@ -220,6 +222,8 @@ Async<Result<void>> MergeJob::open_writer() {
   options.compression = plan_.compression.value_or(plan_.schema.options.compression);
   options.block_bytes = plan_.schema.options.block_bytes;
   options.part_bytes = plan_.part_bytes;
+  options.indexes = indexes_;
+  options.now_us = saturating_sub(plan_.facts.now_us, plan_.facts.margin_us);
   CO_TRY(auto blob, co_await store_.create(options.blob, 0, plan_.io_class));
   writer_ = std::make_unique<TableWriter>(std::move(options), std::move(blob));
   co_return Result<void>();

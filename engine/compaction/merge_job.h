@@ -86,6 +86,7 @@ class MergeJob {
   MergingIterator merge_;
   RangeDeletes range_deletes_;
   CellJudge judge_;
+  const IndexSetRef indexes_;
   std::unique_ptr<TableWriter> writer_;
   std::vector<TableMeta> outputs_;
   MergeStats stats_;

@@ -18,7 +18,7 @@ MergePlan plan_flush(Tablet& tablet, const Memtable& memtable) {
   const auto place = std::find_if(version.memtables.begin(), version.memtables.end(), is_it);
   MergePlan plan =
       plan_merge(tablet, version, static_cast<size_t>(place - version.memtables.begin()), 1);
-  plan.inputs.push_back(std::make_unique<Memtable::Iterator>(memtable));
+  plan.inputs.push_back(std::make_unique<Memtable::Iterator>(memtable.tree()));
   plan.range_deletes = memtable.range_deletes();
   plan.run = tablet.state().next_run;
   plan.io_class = IoClass::flush;

@@ -12,27 +12,26 @@ constexpr size_t kPlaceBytes = 64;
 
 }  // namespace
 
+Memtable::Memtable(IndexSetRef indexes) : tree_(arena_), index_maker_(std::move(indexes)) {
+  if (index_maker_.indexes() == nullptr) return;
+  for (size_t i = 0; i < index_maker_.indexes()->size(); ++i) {
+    index_trees_.push_back(std::make_unique<EntryTree>(arena_));
+  }
+}
+
 bool Memtable::add(Bytes key, Bytes value) {
   CHECK(!frozen_, "add to a frozen memtable");
   ParsedKey parsed;
   CHECK(parse_key(key, parsed), "malformed key {}", escape_bytes(key));
-  share(key);
-  const Probe probe(key, shared_.size());
-  const auto place = tree_.lower_bound(probe);
-  if (place != tree_.end() && place->head == probe.head && place->key() == key) return false;
+  const EntryTree::Place place = tree_.find(key);
+  if (place.holds(key)) return false;
 
   if (parsed.kind == EntryKind::cell) {
     note_cell(value);
-    overwrites_ += overwrites_at(place, probe.head, key);
+    overwrites_ += tree_.next_differs_in_tail(place, key, sizeof(uint64_t));
+    if (!index_trees_.empty()) add_index_entries(parsed, value);
   }
-  char* record = arena_.allocate(8 + key.size() + value.size());
-  store_le(record, static_cast<uint32_t>(key.size()));
-  store_le(record + 4, static_cast<uint32_t>(value.size()));
-  std::memcpy(record + 8, key.data(), key.size());
-  if (!value.empty()) std::memcpy(record + 8 + key.size(), value.data(), value.size());
-  tree_.insert(place, Slot{probe.head, record});
-
-  ++inserts_;
+  tree_.insert(place, key, value);
   content_bytes_ += key.size() + value.size();
   deletes_ += parsed.kind != EntryKind::cell && parsed.kind != EntryKind::token;
   bounds_.add_entry(parsed, value);
@@ -41,36 +40,25 @@ bool Memtable::add(Bytes key, Bytes value) {
   return true;
 }
 
+// A cell that is written again has its entry already, whose expiry may be another one.
+void Memtable::add_index_entries(const ParsedKey& cell, Bytes value) {
+  const auto give = [this](size_t index, Bytes key, Bytes /*expiry*/) {
+    const EntryTree::Place place = index_trees_[index]->find(key);
+    if (!place.holds(key)) index_trees_[index]->insert(place, key, kExpiryNotKnown);
+  };
+  index_maker_.make(cell, value, give, [](size_t) {});
+}
+
+const EntryTree* Memtable::index_entries(uint64_t index) const {
+  if (index_trees_.empty()) return nullptr;
+  const size_t at = index_maker_.indexes()->find(index);
+  return at == index_trees_.size() ? nullptr : index_trees_[at].get();
+}
+
 void Memtable::note_cell(Bytes value) {
   CellValue cell;
   if (parse_cell_value(value, cell) && cell.expire_at_us != kNoExpiry)
     earliest_expiry_us_ = std::min(earliest_expiry_us_, cell.expire_at_us);
-}
-
-// If the stamp lies after the part covered by a head, unequal heads decide without reading the key.
-bool Memtable::overwrites_at(Tree::const_iterator place, uint64_t head, Bytes key) const {
-  if (place == tree_.end()) return false;
-  const size_t unstamped = key.size() - sizeof(uint64_t);
-  if (place->head != head && unstamped >= shared_.size() + sizeof head) return false;
-  return place->key().size() == key.size() &&
-         place->key().substr(0, unstamped) == key.substr(0, unstamped);
-}
-
-void Memtable::share(Bytes key) {
-  if (tree_.empty()) shared_.assign(key);
-  size_t common = common_prefix(key, shared_);
-  if (common == shared_.size()) return;
-  const bool cheap = entries() < kCheapCutEntries || entries() >= 2 * entries_at_cut_;
-  if (!cheap) common = std::min(common, shared_.size() / 2);
-  shared_.resize(common);
-  entries_at_cut_ = entries();
-  for (const Slot& slot : tree_) slot.head = key_head(slot.key().substr(common));
-}
-
-Memtable::Tree::const_iterator Memtable::lower_bound(Bytes key) const {
-  if (key.starts_with(shared_)) return tree_.lower_bound(Probe(key, shared_.size()));
-  // The key then sorts before or after all others.
-  return key < shared_ ? tree_.begin() : tree_.end();
 }
 
 void Memtable::add_range_delete(const RangeDelete& range, CommitStamp stamp) {
@@ -92,39 +80,5 @@ void Memtable::note_stamp(CommitStamp stamp) {
   min_stamp_ = std::min(min_stamp_, stamp);
   max_stamp_ = std::max(max_stamp_, stamp);
 }
-
-Step Memtable::Iterator::stand() {
-  inserts_seen_ = memtable_->inserts_;
-  if (place_ == memtable_->tree_.end()) return Step::end;
-  slot_ = *place_;
-  return Step::ready;
-}
-
-Step Memtable::Iterator::seek(Bytes key) {
-  place_ = memtable_->lower_bound(key);
-  return stand();
-}
-
-Step Memtable::Iterator::seek_before(Bytes key) {
-  place_ = memtable_->lower_bound(key);
-  if (place_ == memtable_->tree_.begin()) return Step::end;
-  --place_;
-  return stand();
-}
-
-Step Memtable::Iterator::next() {
-  if (inserts_seen_ != memtable_->inserts_) {
-    place_ = memtable_->tree_.upper_bound(Probe(slot_.key(), memtable_->shared_.size()));
-  } else {
-    ++place_;
-  }
-  return stand();
-}
-
-Step Memtable::Iterator::resume() { UNREACHABLE("a memtable never blocks"); }
-void Memtable::Iterator::collect(std::vector<BlockRequest*>& /*requests*/) {
-  UNREACHABLE("a memtable never blocks");
-}
-const Error& Memtable::Iterator::error() const { UNREACHABLE("a memtable never fails"); }
 
 }  // namespace cellar::engine

@@ -79,10 +79,10 @@ enum class DeathCause : uint8_t {
   expiry = 3,  // its own expiry
   deleted = 4,
   hidden = 5,  // hidden by a rule whose undo would restore it
-  // Of reads through an index alone: hidden from it, and may be read otherwise.
-  own_age = 6,     // past the index's own age
-  not_newest = 7,  // a newer version of the column is found instead
-  replaced = 8,    // its value was overwritten at the same timestamp
+  // Of reads through an index alone: what hides a cell from it that may be read otherwise.
+  own_age = 6,     // older than the index's own age
+  not_newest = 7,  // the index has the newest versions only
+  replaced = 8,    // the version has another value now, or is gone
 };
 inline constexpr uint16_t kNoClause = UINT16_MAX;
 

@@ -291,10 +291,11 @@ namespace {
 class Rewriting {
  public:
   Rewriting(BackupStore& store, BlobStore& blobs, BlobIds& ids, const Runtime& runtime,
-            BackupProgress& progress)
+            BackupProgress& progress, const std::vector<IndexSchema>& indexes)
       : store_(store),
         blobs_(blobs),
         ids_(ids),
+        indexes_(indexes),
         work_(runtime.timers, runtime.executor, progress) {}
 
   // Replaces the tablets' tables by ones of this directory.
@@ -351,6 +352,7 @@ class Rewriting {
     options.compression = table->meta().compression;
     options.block_bytes = table->meta().block_bytes;
     if (table->top_index() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
+    options.indexes = indexes_of(table->meta());
     const BlobId blob = options.blob;
     CO_TRY(auto out, co_await blobs_.create(blob, 0, IoClass::compaction));
     TableWriter writer(std::move(options), std::move(out));
@@ -370,6 +372,15 @@ class Rewriting {
     made_.push_back(blob);
     written.push_back({.meta = *std::move(meta), .rows = {}});
     co_return Result<void>();
+  }
+
+  // Those that the table has: the rest is built later, in tables of bounded size.
+  IndexSetRef indexes_of(const TableMeta& table) const {
+    std::vector<IndexSchema> had;
+    for (const IndexSchema& index : indexes_) {
+      if (table.section_of(index.id) != nullptr) had.push_back(index);
+    }
+    return make_index_set(had);
   }
 
   Async<Result<void>> copy_entries(const TableSlice& slice, TableWriter& writer) {
@@ -397,6 +408,7 @@ class Rewriting {
   BackupStore& store_;
   BlobStore& blobs_;
   BlobIds& ids_;
+  const std::vector<IndexSchema>& indexes_;
   BackupBlobs work_;
   std::vector<BlobId> made_;
 };
@@ -465,7 +477,7 @@ Async<Result<TableEntry>> Backups::restore_locked(BackupStore& store, const Rest
     for (const TableItem& item : tablet.tables) progress.bytes_total += item.meta.file_bytes;
   }
   Rewriting rewriting(store, shards_.home().blobs, shards_.engine(kHomeShard).blob_ids(),
-                      shards_.home().runtime, progress);
+                      shards_.home().runtime, progress, schema.indexes);
   const Result<void> written = co_await rewriting.run(file, tablets);
   if (!written) {
     co_await rewriting.undo();

@@ -12,7 +12,7 @@ class MemtableSource final : public ReadSource {
 
   // A memtable is never skipped: it may still grow, and reading it is cheap.
   EntryIterator* open(const ReadScope& /*scope*/, IteratorArena& arena) const override {
-    return arena.make<Memtable::Iterator>(memtable_);
+    return arena.make<Memtable::Iterator>(memtable_.tree());
   }
   SourceBounds bounds() const override {
     const TimeBounds& times = memtable_.time_bounds();

@@ -673,7 +673,9 @@ void ScanCursor::renew_now() {
     now_us_ = setup_.started->now_us;
     return;
   }
-  const int64_t clock_us = setup_.now != nullptr ? setup_.now->ask_us() : 0;
+  const int64_t clock_us = setup_.at_us            ? *setup_.at_us
+                           : setup_.now != nullptr ? setup_.now->ask_us()
+                                                   : 0;
   now_us_ = std::max(
       {clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention().not_before_us()});
   if (setup_.watch) now_us_ = std::max(now_us_, setup_.watch->not_before_us());

@@ -128,6 +128,8 @@ struct ScanSetup {
   // Returns the rest of the one wanted row; without a watch, and without a filter but one that
   // names columns (wanted_columns()).
   std::optional<RowStart> started = {};
+  // Rows are judged at this time, not before the stamp; absent: at that of `now`.
+  std::optional<int64_t> at_us = {};
   StopRecord* stops = nullptr;  // of the tablet, kept alive by `pin`; null: none
   // Everything dead is walked, as with a watch: the same results, more slowly; tests compare both.
   bool walk_dead = false;

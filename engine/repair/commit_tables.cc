@@ -112,7 +112,7 @@ Async<Result<void>> CommitTables::write(CommitTarget& target, const Memtable& me
   CO_TRY(auto blob, co_await to_.create(options.blob, memtable.content_bytes(), IoClass::flush));
   TableWriter writer(std::move(options), std::move(blob));
   for (const RangeTombstone& range : memtable.range_deletes()) writer.add_range_delete(range);
-  Memtable::Iterator it(memtable);
+  Memtable::Iterator it = memtable.iterator();
   Result<void> flushed;
   for (Step step = it.seek(""); step == Step::ready && flushed; step = it.next()) {
     writer.add(it.key(), it.value());

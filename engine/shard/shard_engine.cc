@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "engine/index_cursor.h"
+#include "engine/index_scan.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
+#include "engine/lookup/tablet_index_scan.h"
 #include "engine/read/scan.h"
 #include "engine/tablet/open_tablet.h"
 #include "io/base/check.h"
@@ -114,10 +115,10 @@ Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoc
   return found->open_scan(spec);
 }
 
-Result<std::unique_ptr<IndexCursor>> ShardEngine::open_index(TabletId tablet, Epoch epoch,
-                                                             const IndexReadSpec& spec) {
-  TRY([[maybe_unused]] Tablet * found, find(tablet, epoch));
-  return fail(Errc::unimplemented, "index '{}' cannot be read yet", spec.index);
+Result<std::unique_ptr<IndexScan>> ShardEngine::open_index(TabletId tablet, Epoch epoch,
+                                                           const IndexReadSpec& spec) {
+  TRY(Tablet * found, find(tablet, epoch));
+  return open_index_scan(*found, spec);
 }
 
 Result<ReadStart> ShardEngine::start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,

@@ -59,8 +59,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void submit(ConditionalWrite& write) override;
   Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
                                                 const ReadSpec& spec) override;
-  Result<std::unique_ptr<IndexCursor>> open_index(TabletId tablet, Epoch epoch,
-                                                  const IndexReadSpec& spec) override;
+  Result<std::unique_ptr<IndexScan>> open_index(TabletId tablet, Epoch epoch,
+                                                const IndexReadSpec& spec) override;
   Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec, CellSink& sink,
                                const Clock* clock) override;
   Async<Result<void>> flush(TabletId tablet) override;

@@ -5,6 +5,9 @@
 namespace cellar::engine {
 namespace {
 
+// More than a tree can have: each level has at least half as many blocks as the one above.
+constexpr uint64_t kMaxSectionLevels = 32;
+
 // On disk: never renumber or reuse. A field is tag: varint, then its contents as bytes.
 enum Tag : uint64_t {
   kBlob = 1,
@@ -37,6 +40,7 @@ enum Tag : uint64_t {
   kColumnFilter = 28,
   kDictionary = 29,
   kColumns = 30,
+  kSections = 31,
 };
 
 // One list of fields for both directions: `visit` receives (tag, field).
@@ -72,6 +76,7 @@ void for_each_field(Meta& m, Visit&& visit) {
   visit(kColumnFilter, m.column_filter);
   visit(kDictionary, m.dictionary);
   visit(kColumns, m.columns);
+  visit(kSections, m.sections);
 }
 
 std::string number(uint64_t v) {
@@ -100,6 +105,24 @@ std::string content(const CellProfile& v) {
 }
 std::string content(const ColumnList& v) { return v.encoded(); }
 std::string content(const BlockHandle& v) { return number(v.offset) + number(v.size); }
+
+std::string content(const std::vector<IndexSection>& sections) {
+  std::string out;
+  for (const IndexSection& section : sections) {
+    put_varint(out, section.index);
+    put_varint(out, section.root.offset);
+    put_varint(out, section.root.size);
+    put_varint(out, section.levels);
+    put_varint(out, section.offset);
+    put_varint(out, section.entries);
+    put_varint(out, section.skipped);
+    put_u64(out, static_cast<uint64_t>(section.omitted_to_us));
+    put_u64(out, static_cast<uint64_t>(section.oldest_us));
+    put_u64(out, static_cast<uint64_t>(section.newest_us));
+    put_u32(out, section.checksum);
+  }
+  return out;
+}
 
 bool parse(Bytes in, uint64_t& out) {
   Reader reader(in);
@@ -140,6 +163,30 @@ bool parse(Bytes in, BlockHandle& out) {
   out.size = static_cast<uint32_t>(size);
   return reader.ok() && reader.at_end() && size <= UINT32_MAX;
 }
+bool parse(Bytes in, std::vector<IndexSection>& out) {
+  Reader reader(in);
+  while (reader.ok() && !reader.at_end()) {
+    IndexSection section;
+    section.index = reader.varint();
+    section.root.offset = reader.varint();
+    const uint64_t size = reader.varint();
+    const uint64_t levels = reader.varint();
+    section.offset = reader.varint();
+    section.entries = reader.varint();
+    section.skipped = reader.varint();
+    section.omitted_to_us = static_cast<int64_t>(reader.u64());
+    section.oldest_us = static_cast<int64_t>(reader.u64());
+    section.newest_us = static_cast<int64_t>(reader.u64());
+    section.checksum = reader.u32();
+    if (size > UINT32_MAX || levels > kMaxSectionLevels || (size == 0) != (levels == 0))
+      return false;
+    section.root.size = static_cast<uint32_t>(size);
+    section.levels = static_cast<uint32_t>(levels);
+    if (section.root.offset < section.offset || section.index == 0) return false;
+    out.push_back(section);
+  }
+  return reader.ok();
+}
 bool parse(Bytes in, ColumnList& out) { return out.decode(in); }
 bool parse(Bytes in, CellProfile& out) {
   Reader reader(in);
@@ -147,9 +194,10 @@ bool parse(Bytes in, CellProfile& out) {
 }
 
 // Fields that may be missing.
-bool is_optional(Tag tag) { return tag == kProfile || tag == kColumns; }
-bool is_unknown(Tag tag, const TableMeta& meta) {
-  return (tag == kProfile && !meta.profile.known) || (tag == kColumns && !meta.columns.known());
+bool is_optional(Tag tag) { return tag == kProfile || tag == kColumns || tag == kSections; }
+bool is_absent(Tag tag, const TableMeta& meta) {
+  return (tag == kProfile && !meta.profile.known) || (tag == kColumns && !meta.columns.known()) ||
+         (tag == kSections && meta.sections.empty());
 }
 
 }  // namespace
@@ -157,7 +205,7 @@ bool is_unknown(Tag tag, const TableMeta& meta) {
 std::string encode_table_meta(const TableMeta& meta) {
   std::string out;
   for_each_field(meta, [&](Tag tag, const auto& field) {
-    if (is_unknown(tag, meta)) return;
+    if (is_absent(tag, meta)) return;
     put_varint(out, tag);
     put_bytes(out, content(field));
   });
@@ -189,10 +237,15 @@ Result<TableMeta> decode_table_meta(Bytes encoded) {
   return meta;
 }
 
+const IndexSection* TableMeta::section_of(uint64_t index) const {
+  const auto at = std::ranges::find(sections, index, &IndexSection::index);
+  return at == sections.end() ? nullptr : &*at;
+}
+
 size_t TableMeta::heap_bytes() const {
-  size_t bytes = tablet_start.capacity() + tablet_end.capacity() + smallest_key.capacity() +
-                 largest_key.capacity() + columns.heap_bytes() +
-                 profile.row_sample.capacity() * sizeof(uint64_t) +
+  size_t bytes = sections.capacity() * sizeof(IndexSection) + tablet_start.capacity() +
+                 tablet_end.capacity() + smallest_key.capacity() + largest_key.capacity() +
+                 columns.heap_bytes() + profile.row_sample.capacity() * sizeof(uint64_t) +
                  profile.expiries.buckets().capacity() * sizeof(TimeHistogram::Bucket) +
                  profile.families.capacity() * sizeof(CellProfile::Family);
   for (const CellProfile::Family& family : profile.families) {

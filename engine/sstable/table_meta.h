@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engine/iter/cell_profile.h"
 #include "engine/iter/column_list.h"
@@ -15,6 +16,25 @@
 #include "io/base/result.h"
 
 namespace cellar::engine {
+
+// The entries of an index in a table: a tree of blocks (index_section.h), and facts about them. A
+// table that was written when its table had the index has a section of it, perhaps without entries.
+struct IndexSection {
+  uint64_t index = 0;   // IndexSchema::id
+  BlockHandle root;     // size 0: no entries
+  uint32_t levels = 0;  // of the tree; 1: the root has the entries
+  uint64_t offset = 0;  // of its first block; blocks and root are contiguous
+  uint64_t entries = 0;
+  uint64_t skipped = 0;  // cells that an int64 index leaves out
+  // Entries of cells up to this timestamp may be missing: they were past the index's own age.
+  int64_t omitted_to_us = INT64_MIN;
+  int64_t oldest_us = INT64_MAX;  // timestamps of the entries
+  int64_t newest_us = INT64_MIN;
+  uint32_t checksum = 0;  // CRC-32C of its bytes as stored
+
+  uint64_t bytes() const { return root.size == 0 ? 0 : root.end() - offset; }
+  bool operator==(const IndexSection&) const = default;
+};
 
 struct TableMeta {
   BlobId blob;
@@ -54,6 +74,10 @@ struct TableMeta {
   uint32_t block_bytes = 0;                    // target, uncompressed
   Compression compression = Compression::lz4;  // zstd: used where it paid (block_packer.h)
   BlockHandle dictionary;                      // for Zstandard blocks; size 0: none
+  std::vector<IndexSection> sections;          // by offset
+
+  // The section of the index with that id; null: the table lacks its entries.
+  const IndexSection* section_of(uint64_t index) const;
 
   // As `gc_watermark`, or later if everything in the table is newer.
   CommitStamp watermark() const {
@@ -66,8 +90,8 @@ struct TableMeta {
   bool operator==(const TableMeta&) const = default;
 };
 
-// Fields by tag; unknown tags are skipped. A missing profile or list of columns is unknown; any
-// other missing field is damage. decode returns DATA_LOSS for invalid bytes.
+// Fields by tag; unknown tags are skipped. A missing profile or list of columns is unknown, missing
+// sections are none; any other missing field is damage. decode returns DATA_LOSS for invalid bytes.
 std::string encode_table_meta(const TableMeta& meta);
 Result<TableMeta> decode_table_meta(Bytes encoded);
 

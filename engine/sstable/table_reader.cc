@@ -32,6 +32,9 @@ Async<void> give_way(Background::Work* work) {
 }  // namespace
 
 uint64_t TableReader::data_end() const {
+  for (const IndexSection& section : meta_.sections) {
+    if (section.root.size != 0) return section.offset;
+  }
   for (const BlockHandle* h : {&footer_.filter, &footer_.ranges, &meta_.dictionary}) {
     if (h->size != 0) return h->offset;
   }
@@ -185,6 +188,7 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   CO_TRY_VOID(co_await read(meta, tail, tail_offset, work));
   CO_TRY(meta_, decode_table_meta(meta.contents));
   meta_.file_bytes = blob().size();
+  CO_TRY_VOID(check_sections());
   if (meta_.dictionary.size != 0) CO_TRY_VOID(co_await load_dictionary(tail, tail_offset));
   Part index(footer_.index);
   CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
@@ -213,6 +217,20 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   }
   loader_.cache().charge(memory_bytes_);
   co_return Result<void>();
+}
+
+// Sections lie one behind the other, before everything else that follows the data.
+Result<void> TableReader::check_sections() const {
+  uint64_t end = kTableHeaderBytes;
+  for (const IndexSection& section : meta_.sections) {
+    if (section.root.size == 0) continue;
+    const uint64_t after = tail_begin(footer_);
+    if (section.offset < end || section.root.offset > after || section.root.end() > after) {
+      return malformed("place of an index section", id(), footer_.meta);
+    }
+    end = section.root.end();
+  }
+  return {};
 }
 
 const TableIndex& TableReader::index() const {

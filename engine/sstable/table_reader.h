@@ -122,6 +122,7 @@ class TableReader {
                                   uint64_t tail_offset, Background::Work* work);
   Async<Result<void>> load_dictionary(Bytes tail, uint64_t tail_offset);
   uint64_t data_end() const;
+  Result<void> check_sections() const;
   bool may_contain_columns(const RowProbe& probe) const;
   template <class Known>
   bool may_contain_columns(const RowProbe& probe, Known known) const;

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 
+#include "engine/sstable/index_section.h"
 #include "io/base/check.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
 
 // A longer index is not compressed, because that cannot be done in pieces.
 constexpr size_t kMostPackedIndexBytes = 128 * 1024;  // takes about a tenth of a millisecond
+
+// Index entries written between two looks at the clock: some 10 us.
+constexpr size_t kEntriesPerLook = 64;
 
 // Yields.
 Async<void> give_way(Background::Work* work) {
@@ -25,7 +30,14 @@ TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter>
     : options_(std::move(options)),
       out_(std::move(out)),
       packer_(options_.compression),
-      columns_(options_.filter_bits_per_row > 0 && options_.part_bytes == 0) {
+      columns_(options_.filter_bits_per_row > 0 && options_.part_bytes == 0),
+      index_maker_(options_.indexes) {
+  if (options_.indexes != nullptr) {
+    sections_.resize(options_.indexes->size());
+    for (size_t i = 0; i < sections_.size(); ++i) {
+      sections_[i].facts.index = (*options_.indexes)[i].id;
+    }
+  }
   if (options_.part_bytes > 0) {
     parts_ = std::make_unique<PartsWriter>(options_.part_bytes, options_.filter_bits_per_row);
   }
@@ -86,7 +98,8 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
   switch (parsed.kind) {
     case EntryKind::cell:
       ++meta_.cells;
-      profile_.add_cell(parsed, value, key.size() + value.size());
+      profile_.add_cell(parsed, value,
+                        key.size() + value.size() + note_index_entries(parsed, value));
       meta_.columns.add_entry(parsed);
       break;
     case EntryKind::row_delete:
@@ -101,6 +114,67 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
     case EntryKind::token:
       break;
   }
+}
+
+// Returns the bytes of the cell's entries, which leave the disk with it.
+size_t TableWriter::note_index_entries(const ParsedKey& cell, Bytes value) {
+  if (sections_.empty()) return 0;
+  size_t bytes = 0;
+  const auto give = [&](size_t index, Bytes key, Bytes entry_value) {
+    bytes += key.size() + entry_value.size();
+    add_index_entry(index, cell.timestamp_us, key, entry_value);
+  };
+  index_maker_.make(cell, value, give, [this](size_t index) { ++sections_[index].facts.skipped; });
+  return bytes;
+}
+
+void TableWriter::add_index_entry(size_t index, int64_t timestamp_us, Bytes key, Bytes value) {
+  Section& section = sections_[index];
+  const auto& age_us = (*options_.indexes)[index].max_age_us;
+  if (age_us && saturating_add(timestamp_us, *age_us) < options_.now_us) {
+    section.facts.omitted_to_us = std::max(section.facts.omitted_to_us, timestamp_us);
+    return;
+  }
+  section.facts.oldest_us = std::min(section.facts.oldest_us, timestamp_us);
+  section.facts.newest_us = std::max(section.facts.newest_us, timestamp_us);
+  const size_t before = section.entries.bytes();
+  section.entries.add(key, value);
+  entry_bytes_ += section.entries.bytes() - before;
+}
+
+Async<Result<void>> TableWriter::write_section(Section& section, Background::Work* work) {
+  SectionWriter writer({.blob = options_.blob,
+                        .compress = options_.compression != Compression::none,
+                        .block_bytes = options_.block_bytes},
+                       pending_, offset_);
+  section.entries.sort();
+  for (size_t written = 1; section.entries.next(); ++written) {
+    writer.add(section.entries.key(), section.entries.value());
+    if (written % kEntriesPerLook != 0) continue;
+    if (wants_flush()) {
+      if (work != nullptr) work->end();
+      CO_TRY_VOID(co_await flush());
+      if (work != nullptr) co_await work->begin();
+    } else {
+      co_await give_way(work);
+    }
+  }
+  const IndexSection tree = writer.finish();
+  section.facts.root = tree.root;
+  section.facts.levels = tree.levels;
+  section.facts.offset = tree.offset;
+  section.facts.entries = tree.entries;
+  section.facts.checksum = tree.checksum;
+  section.entries = EntrySorter();  // frees its memory
+  co_return Result<void>{};
+}
+
+Async<Result<void>> TableWriter::write_sections(Background::Work* work) {
+  for (Section& section : sections_) {
+    CO_TRY_VOID(co_await write_section(section, work));
+    meta_.sections.push_back(section.facts);
+  }
+  co_return Result<void>{};
 }
 
 void TableWriter::add_range_delete(RangeTombstone range) {
@@ -187,21 +261,16 @@ Async<void> TableWriter::append_parts(Background::Work* work, std::vector<uint32
   }
 }
 
-// Writes everything after the data blocks.
-Async<void> TableWriter::append_tail(Background::Work* work) {
-  if (!block_.empty()) cut_block();
+// Writes everything after the data blocks, parts and sections.
+Async<void> TableWriter::append_tail(Background::Work* work,
+                                     const std::vector<uint32_t>& part_sizes) {
   meta_.largest_key = last_key_;
   meta_.range_deletes = ranges_.size();
   meta_.profile = profile_.finish();
   TableFooter footer;
   footer.blob = options_.blob;
   footer.index_in_parts = parts_ != nullptr;
-  std::vector<uint32_t> part_sizes;
-  if (parts_) {
-    co_await append_parts(work, part_sizes);
-  } else {
-    co_await append_filters(work, footer);
-  }
+  if (!parts_) co_await append_filters(work, footer);
   if (!ranges_.empty()) {
     std::sort(ranges_.begin(), ranges_.end(), [](const RangeTombstone& a, const RangeTombstone& b) {
       return std::tie(a.start, a.end, b.stamp) < std::tie(b.start, b.end, a.stamp);
@@ -233,7 +302,11 @@ Async<Result<void>> TableWriter::flush() {
 
 Async<Result<TableMeta>> TableWriter::finish(Background::Work* work) {
   if (work != nullptr) co_await work->begin();
-  co_await append_tail(work);
+  if (!block_.empty()) cut_block();
+  std::vector<uint32_t> part_sizes;
+  if (parts_) co_await append_parts(work, part_sizes);
+  if (!sections_.empty()) CO_TRY_VOID(co_await write_sections(work));
+  co_await append_tail(work, part_sizes);
   if (work != nullptr) work->end();
   CO_TRY_VOID(co_await flush());
   CO_TRY_VOID(co_await out_->seal());

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/index/entry_sorter.h"
+#include "engine/index/index_set.h"
 #include "engine/iter/range_delete.h"
 #include "engine/sstable/block_packer.h"
 #include "engine/sstable/data_block.h"
@@ -42,6 +44,10 @@ struct TableWriterOptions {
   // Size of each part of index and filters (index_parts.h); 0: one index and one filter, which stay
   // in memory while the table is open.
   size_t part_bytes = 0;
+  // The table gets a section of each of these; null: none. Entries past an index's own age at
+  // `now_us` are left out.
+  IndexSetRef indexes = nullptr;
+  int64_t now_us = INT64_MIN;
 };
 
 class TableWriter {
@@ -64,9 +70,11 @@ class TableWriter {
 
   // Size so far, including pending data; grows by blocks.
   uint64_t file_bytes() const { return offset_ + block_.bytes(); }
-  // The table should end: it has so many bytes, or an index that is large beside its blocks.
+  // The table should end: it has so many bytes, an index that is large beside its blocks, or as
+  // many entries of its sections as may be in memory.
   bool is_full(uint64_t table_bytes) const {
-    return file_bytes() >= table_bytes || index_.bytes() >= kMostIndexBytes;
+    return file_bytes() >= table_bytes || index_.bytes() >= kMostIndexBytes ||
+           entry_bytes_ >= kMostEntryBytes;
   }
   uint64_t entries() const { return meta_.entries; }
   bool empty() const { return meta_.entries == 0 && ranges_.empty(); }
@@ -75,8 +83,19 @@ class TableWriter {
 
  private:
   static constexpr size_t kMostIndexBytes = 64u << 20;
+  static constexpr size_t kMostEntryBytes = 16u << 20;
+
+  // The entries of one index, until its section is written.
+  struct Section {
+    EntrySorter entries;
+    IndexSection facts;
+  };
 
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
+  size_t note_index_entries(const ParsedKey& cell, Bytes value);
+  void add_index_entry(size_t index, int64_t timestamp_us, Bytes key, Bytes value);
+  Async<Result<void>> write_sections(Background::Work* work);
+  Async<Result<void>> write_section(Section& section, Background::Work* work);
   void cut_block();
   BlockHandle append(Bytes raw);
   Async<void> append_filter(FilterBuilder& filter, Background::Work* work, BlockHandle& handle);
@@ -84,7 +103,7 @@ class TableWriter {
   Async<void> append_index(Background::Work* work, BlockHandle& handle);
   Async<void> append_parts(Background::Work* work, std::vector<uint32_t>& sizes);
   Async<void> append_filters(Background::Work* work, TableFooter& footer);
-  Async<void> append_tail(Background::Work* work);
+  Async<void> append_tail(Background::Work* work, const std::vector<uint32_t>& part_sizes);
 
   TableWriterOptions options_;
   std::unique_ptr<BlobWriter> out_;
@@ -103,6 +122,9 @@ class TableWriter {
   CellProfileBuilder profile_;
   size_t last_row_bytes_ = 0;  // of the row prefix of last_key_
   std::vector<RangeTombstone> ranges_;
+  EntryMaker index_maker_;
+  std::vector<Section> sections_;
+  size_t entry_bytes_ = 0;  // memory of their entries
   TableMeta meta_;
 };
 

@@ -366,7 +366,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
 
 TabletMemtable& Tablet::active() {
   if (memtables_.active() == nullptr) {
-    memtables_.begin();
+    memtables_.begin(schema_->indexes);
     publish(version_->runs);
   }
   return *memtables_.active();

@@ -76,6 +76,11 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   const Version& version() const { return *version_; }
   Ref<const Version> pin() const { return version_; }
   CommitStamp last_stamp() const { return last_stamp_; }
+  // ---- for reads through indexes
+  const Ref<const SchemaSnapshot>& schema_snapshot() const { return schema_; }
+  Ref<const TabletFacts> facts() const { return facts_; }
+  // Why some range deletes are not known, so that nothing may be read; null: all are.
+  const Error* lost_deletes() const { return lost_deletes_; }
   const TabletHistory& history() const { return history_; }
   void departed(const MergeRecord& merge) { history_.departed(merge); }
 

@@ -7,9 +7,10 @@
 
 namespace cellar::engine {
 
-TabletMemtable& TabletMemtables::begin() {
+TabletMemtable& TabletMemtables::begin(IndexSetRef indexes) {
   CHECK(!active_, "a second active memtable");
-  active_ = new TabletMemtable(memory_.gauge, wal_.log ? wal_.log->end() : kLogBegin);
+  active_ =
+      new TabletMemtable(memory_.gauge, wal_.log ? wal_.log->end() : kLogBegin, std::move(indexes));
   full_reported_ = false;
   return *active_;
 }
@@ -19,6 +20,11 @@ void TabletMemtables::freeze() {
   active_->log_end = wal_.log->end();
   active_->freeze();
   frozen_.push_back(std::exchange(active_, nullptr));
+}
+
+void TabletMemtables::renew() {
+  freeze();
+  active_ = nullptr;
 }
 
 namespace {

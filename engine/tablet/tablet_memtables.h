@@ -25,10 +25,12 @@ class TabletMemtables {
 
   // Null until the first commit after a freeze.
   TabletMemtable* active() const { return active_.get(); }
-  // A new active one. REQUIRES: there is none.
-  TabletMemtable& begin();
+  // A new active one, with entries of these indexes. REQUIRES: there is none.
+  TabletMemtable& begin(IndexSetRef indexes);
   // Freezes the active memtable unless it has no commits; commits go to a new one.
   void freeze();
+  // The next commit goes to a new memtable, with or without commits in the active one.
+  void renew();
   // Before a range delete goes to the active memtable: freezes it if it has at least `least_bytes`,
   // of which kManyEntries lie in the range. In one memtable with the delete they would be walked
   // one by one by readers, which seek past those of an older one (read/scan.h). True: frozen.

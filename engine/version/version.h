@@ -34,10 +34,14 @@ namespace cellar::engine {
 struct SchemaSnapshot final : ShardCounted<SchemaSnapshot> {
   // `gc_watermark`: the least of everything that a reader of the tablet meets.
   explicit SchemaSnapshot(TableSchema schema, CommitStamp gc_watermark = {})
-      : value(std::move(schema)), guards(value), retention(value, gc_watermark) {}
+      : value(std::move(schema)),
+        guards(value),
+        retention(value, gc_watermark),
+        indexes(make_index_set(value.indexes)) {}
   const TableSchema value;
   const WriteGuards guards;
   const TableRetention retention;
+  const IndexSetRef indexes;  // null: none
 };
 
 struct Version;
@@ -79,7 +83,9 @@ struct MemtableGauge {
 
 // A memtable and the position of its commits in the log.
 struct TabletMemtable final : ShardCounted<TabletMemtable> {
-  TabletMemtable(MemtableGauge& to, LogPosition begin) : gauge(to), log_begin(begin) {}
+  // `indexes`: those whose entries it keeps; null: none.
+  TabletMemtable(MemtableGauge& to, LogPosition begin, IndexSetRef indexes = nullptr)
+      : gauge(to), entries(std::move(indexes)), log_begin(begin) {}
   ~TabletMemtable() {
     if (flushed) {
       gauge.pinned_bytes -= counted;

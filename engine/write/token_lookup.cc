@@ -14,7 +14,7 @@ TokenLookup::TokenLookup(Ref<const Version> version, std::string prefix, int64_t
   TableIteratorOptions options;
   options.probe = &probe_;
   for (const auto& memtable : version_->memtables) {
-    merge_.add(std::make_unique<Memtable::Iterator>(memtable->entries));
+    merge_.add(std::make_unique<Memtable::Iterator>(memtable->entries.tree()));
   }
   for (const TabletRun& run : version_->runs) {
     for (const Ref<TabletTable>& table : run.tables) {

@@ -279,6 +279,30 @@ void each_table(MetricsText& out, std::string_view name, const std::vector<Table
   }
 }
 
+template <class Of>
+void each_index(MetricsText& out, std::string_view name, const std::vector<TableReading>& tables,
+                Of of) {
+  out.family(name);
+  for (const TableReading& table : tables) {
+    const engine::IndexStates& all = table.indexes;
+    for (size_t i = 0; i < all.indexes.size(); ++i) {
+      out.sample(fmt::format("table=\"{}\",index=\"{}\"", label_value(table.name),
+                             label_value(all.indexes[i].name)),
+                 of(all.states[i]));
+    }
+  }
+}
+
+void write_indexes(MetricsText& out, const std::vector<TableReading>& tables) {
+  using State = engine::IndexState;
+  each_index(out, "cellar_index_ready", tables, [](const State& s) { return uint64_t{s.ready}; });
+  each_index(out, "cellar_index_done_ratio", tables,
+             [](const State& s) { return s.share_done(); });
+  each_index(out, "cellar_index_entries", tables, [](const State& s) { return s.entries; });
+  each_index(out, "cellar_index_bytes", tables, [](const State& s) { return s.bytes; });
+  each_index(out, "cellar_index_skipped_cells", tables, [](const State& s) { return s.skipped; });
+}
+
 void write_tables(MetricsText& out, const std::vector<TableReading>& tables, int64_t now_us) {
   using T = TableReading;
   const auto number = [&](std::string_view name, uint64_t T::* field) {
@@ -328,7 +352,9 @@ Async<HttpResponse> handle_metrics(HttpNode& node, const HttpRequest&) {
   write_engine(out, *reading);
   write_scrub(out, node, *reading);
   write_memory(out, node, *reading);
-  write_tables(out, labelled(tables->tables), reading->clock.trusted_us);
+  const std::vector<TableReading> shown = labelled(tables->tables);
+  write_tables(out, shown, reading->clock.trusted_us);
+  write_indexes(out, shown);
   write_clock(out, reading->clock);
   HttpResponse response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";

@@ -77,10 +77,45 @@ std::string_view bottom_name(BottomCompression compression) {
   return kNames[static_cast<size_t>(compression)];
 }
 
+json::value state_value(const engine::IndexStates& states, uint64_t id) {
+  const auto at = std::ranges::find(states.states, id, &engine::IndexState::id);
+  if (at == states.states.end()) return nullptr;
+  return {{"ready", at->ready},
+          {"done", at->share_done()},
+          {"entries", at->entries},
+          {"bytes", at->bytes},
+          {"skipped", at->skipped}};
+}
+
+json::value index_value(const IndexSchema& index, const engine::IndexStates& states) {
+  constexpr std::string_view kParts[] = {"", "value", "time", "qualifier"};
+  json::array order;
+  for (const IndexPart part : index.parts) order.emplace_back(kParts[static_cast<size_t>(part)]);
+  json::array covered;
+  for (const IndexColumn& column : index.covered) {
+    covered.emplace_back(fmt::format("{}:{}", column.family, shown(column.qualifier)));
+  }
+  const json::value type = index.type == IndexType::int64 ? "int64" : "bytes";
+  return {{"name", index.name},
+          {"family", index.family},
+          {"qualifier", index.qualifier ? json::value(shown(*index.qualifier)) : json::value()},
+          {"order", std::move(order)},
+          {"type", index.has(IndexPart::value) ? type : json::value()},
+          {"match", index.match == IndexMatch::any ? "any" : "newest"},
+          {"covered", std::move(covered)},
+          {"max_age_us", index.max_age_us ? json::value(*index.max_age_us) : json::value()},
+          {"tighter_base", index.tighter_base == TighterBase::refuse ? "refuse" : "follow"},
+          {"state", state_value(states, index.id)}};
+}
+
 json::value table_value(const TableSchema& schema, const TableReading& figures, int64_t now_us) {
   json::array families;
   for (const FamilySchema& family : schema.families) {
     families.push_back(family_value(family, now_us));
+  }
+  json::array indexes;
+  for (const IndexSchema& index : schema.indexes) {
+    indexes.push_back(index_value(index, figures.indexes));
   }
   return {{"name", schema.name},
           {"id", schema.id.value()},
@@ -91,6 +126,7 @@ json::value table_value(const TableSchema& schema, const TableReading& figures, 
           {"compaction", compaction_name(schema.options.compaction)},
           {"bottom_compression", bottom_name(schema.options.bottom_compression)},
           {"families", std::move(families)},
+          {"indexes", std::move(indexes)},
           {"figures", figures_value(figures)}};
 }
 

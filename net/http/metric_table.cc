@@ -157,6 +157,15 @@ constexpr Metric kMetrics[] = {
      "cursors opened since its tablets were opened on their shards"},
     {"cellar_table_writes_total", Type::counter, "table",
      "commits since its tablets were opened on their shards"},
+    // ---- indexes, of the labelled tables
+    {"cellar_index_ready", Type::gauge, "table,index", "1: reads through the index are answered"},
+    {"cellar_index_done_ratio", Type::gauge, "table,index",
+     "share of the table's bytes that have the index's entries"},
+    {"cellar_index_entries", Type::gauge, "table,index",
+     "entries on disk, those of dead and replaced cells included"},
+    {"cellar_index_bytes", Type::gauge, "table,index", "stored bytes of the entries on disk"},
+    {"cellar_index_skipped_cells", Type::gauge, "table,index",
+     "cells on disk whose value is not 8 bytes, of an index of 64-bit integers"},
     // ---- clock
     {"cellar_clock_held_seconds", Type::gauge, "",
      "how far trusted time is held behind the wall clock; 0: it is not"},

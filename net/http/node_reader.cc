@@ -54,7 +54,8 @@ Async<NodeReading> read_home(ShardServer& shard) {
 struct Tablets {
   std::vector<engine::TabletFigures> figures;
   engine::TableMap map;
-  int64_t now_us = 0;  // trusted time
+  std::map<TableId, engine::IndexStates> indexes;  // of tables that have some
+  int64_t now_us = 0;                              // trusted time
 };
 
 Async<Tablets> read_tablets(ShardServer& shard) {
@@ -62,6 +63,11 @@ Async<Tablets> read_tablets(ShardServer& shard) {
   auto figures = co_await shard.node().tablet_figures(shard.id(), TableId{});
   if (figures) all.figures = std::move(*figures);
   all.map = shard.tables();
+  for (const auto& [name, entry] : all.map.tables()) {
+    if (entry->schema.indexes.empty()) continue;
+    auto states = co_await shard.node().index_states(shard.id(), std::string(name));
+    if (states) all.indexes[entry->schema.id] = std::move(*states);
+  }
   all.now_us = shard.clock().now_us();
   co_return all;
 }
@@ -82,13 +88,16 @@ void tell_reclaim(TableReading& table, const engine::ReclaimFigures& of, double 
   if (missed_us < now_us) table.missed_us = now_us - missed_us;
 }
 
-std::vector<TableReading> add_up(const Tablets& all) {
+std::vector<TableReading> add_up(Tablets& all) {
   std::vector<TableReading> tables;
   for (const auto& [name, entry] : all.map.tables()) {
     TableReading table;
     engine::ReclaimFigures reclaim;
     table.id = entry->schema.id;
     table.name = name;
+    if (const auto at = all.indexes.find(table.id); at != all.indexes.end()) {
+      table.indexes = std::move(at->second);
+    }
     for (const engine::TabletFigures& one : all.figures) {
       if (one.tablet.table != table.id) continue;
       ++table.tablets;
@@ -110,7 +119,7 @@ std::vector<TableReading> add_up(const Tablets& all) {
 
 bool is_read(size_t op) {
   return op == static_cast<size_t>(Op::Get) || op == static_cast<size_t>(Op::ReadRow) ||
-         op == static_cast<size_t>(Op::ReadRows);
+         op == static_cast<size_t>(Op::ReadRows) || op == static_cast<size_t>(Op::ReadIndex);
 }
 bool is_write(size_t op) {
   return op == static_cast<size_t>(Op::Put) || op == static_cast<size_t>(Op::MutateRow) ||

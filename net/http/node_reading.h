@@ -56,6 +56,7 @@ struct TableReading {
   // Dropped by merges and removals since its tablets were opened on their shards.
   uint64_t left_cells = 0;
   uint64_t left_bytes = 0;
+  engine::IndexStates indexes;
 };
 
 struct NodeReading {

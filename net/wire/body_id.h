@@ -74,11 +74,11 @@ inline constexpr const char* kBodyId<fb::CreateIndexRequest> = "QCIX";
 template <>
 inline constexpr const char* kBodyId<fb::AlterIndexRequest> = "QAIX";
 template <>
-inline constexpr const char* kBodyId<fb::DropIndexRequest> = "QDIX";
+inline constexpr const char* kBodyId<fb::DropIndexRequest> = "QXIX";
 template <>
-inline constexpr const char* kBodyId<fb::DescribeIndexesRequest> = "QIXS";
+inline constexpr const char* kBodyId<fb::DescribeIndexesRequest> = "QDIX";
 template <>
-inline constexpr const char* kBodyId<fb::CheckIndexRequest> = "QCKI";
+inline constexpr const char* kBodyId<fb::CheckIndexRequest> = "QKIX";
 template <>
 inline constexpr const char* kBodyId<fb::Credit> = "QCRD";
 template <>
@@ -127,8 +127,8 @@ inline constexpr const char* kBodyId<fb::ListTabletsReply> = "RLTB";
 template <>
 inline constexpr const char* kBodyId<fb::ClockReply> = "RCLK";
 template <>
-inline constexpr const char* kBodyId<fb::DescribeIndexesReply> = "RIXS";
+inline constexpr const char* kBodyId<fb::DescribeIndexesReply> = "RDIX";
 template <>
-inline constexpr const char* kBodyId<fb::CheckIndexReply> = "RCKI";
+inline constexpr const char* kBodyId<fb::CheckIndexReply> = "RKIX";
 
 }  // namespace cellar::wire

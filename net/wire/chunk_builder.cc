@@ -126,6 +126,8 @@ Bytes ChunkBuilder::finish() {
   if (tells_expiry_) expiries = builder_.CreateVector(expiries_);
   flatbuffers::Offset<flatbuffers::Vector<const fb::ExplainRec*>> explanations;
   if (tells_explanation_) explanations = builder_.CreateVectorOfStructs(explanations_);
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> position;
+  if (!position_.empty()) position = byte_vector(builder_, position_);
   fb::ReadChunkBuilder chunk(builder_);
   chunk.add_rows(rows);
   chunk.add_cells(cells);
@@ -138,6 +140,7 @@ Bytes ChunkBuilder::finish() {
   chunk.add_commit_stamp(commit_stamp_ns_);
   chunk.add_runs(runs_);
   chunk.add_runs_opened(runs_opened_);
+  if (!position_.empty()) chunk.add_position(position);
   const Bytes body = finish_body(builder_, chunk.Finish());
   clear();
   return body;
@@ -154,6 +157,7 @@ void ChunkBuilder::clear() {
   last_label_ = 0;
   repeated_ = answer_not_kept_ = false;
   commit_stamp_ns_ = 0;
+  position_.clear();
   runs_ = runs_opened_ = 0;
   bytes_ = 0;
 }

@@ -52,6 +52,9 @@ class ChunkBuilder final : public CellSink {
     runs_opened_ = opened;
   }
 
+  // Sent with the next chunk: of its last complete hit of an index.
+  void set_position(Bytes position) { position_.assign(position); }
+
   // Of the commit that the next chunk answers.
   void set_commit_stamp(uint64_t stamp_ns) { commit_stamp_ns_ = stamp_ns; }
 
@@ -100,6 +103,7 @@ class ChunkBuilder final : public CellSink {
   bool repeated_ = false;
   bool answer_not_kept_ = false;
   uint64_t commit_stamp_ns_ = 0;
+  std::string position_;
   uint32_t runs_ = 0;
   uint32_t runs_opened_ = 0;
   flatbuffers::FlatBufferBuilder builder_;

@@ -66,6 +66,34 @@ void decode_notes(const Request& request, ReadSpec& spec) {
 
 }  // namespace
 
+Result<void> decode_rows(const flatbuffers::Vector<const fb::Span*>* keys,
+                         const flatbuffers::Vector<const fb::RangeRec*>* ranges, Bytes arena,
+                         RowSet& out) {
+  if (keys == nullptr && ranges == nullptr) {
+    out = RowSet::everything();
+    return {};
+  }
+  out = RowSet();
+  if (keys != nullptr) {
+    for (const fb::Span* span : *keys) {
+      Bytes key;
+      if (!view(*span, arena, key)) {
+        return fail(Errc::invalid_argument, "a row key lies outside the arena");
+      }
+      TRY_VOID(check_key(key, "a row key"));
+      out.add(KeyRange::single(key));
+    }
+  }
+  if (ranges != nullptr) {
+    size_t index = 0;
+    for (const fb::RangeRec* rec : *ranges) {
+      TRY_VOID(add_range(*rec, index++, arena, out));
+    }
+  }
+  out.normalize();
+  return {};
+}
+
 Result<void> decode(const fb::ReadRowRequest& request, DecodedRead& out) {
   out = DecodedRead();
   out.table = text(request.table());
@@ -85,26 +113,7 @@ Result<void> decode(const fb::ReadRowsRequest& request, DecodedRead& out) {
   out = DecodedRead();
   out.table = text(request.table());
   const Bytes arena = bytes_of(request.arena());
-  if (request.keys() == nullptr && request.ranges() == nullptr) {
-    out.spec.rows = RowSet::everything();
-  }
-  if (request.keys() != nullptr) {
-    for (const fb::Span* span : *request.keys()) {
-      Bytes key;
-      if (!view(*span, arena, key)) {
-        return fail(Errc::invalid_argument, "a row key lies outside the arena");
-      }
-      TRY_VOID(check_key(key, "a row key"));
-      out.spec.rows.add(KeyRange::single(key));
-    }
-  }
-  if (request.ranges() != nullptr) {
-    size_t index = 0;
-    for (const fb::RangeRec* rec : *request.ranges()) {
-      TRY_VOID(add_range(*rec, index++, arena, out.spec.rows));
-    }
-  }
-  out.spec.rows.normalize();
+  TRY_VOID(decode_rows(request.keys(), request.ranges(), arena, out.spec.rows));
   TRY_VOID(decode_filter(request.filter(), arena, out.filter));
   out.spec.reversed = request.reversed();
   out.spec.row_limit = request.row_limit();

@@ -17,6 +17,12 @@ struct DecodedRead {
   uint32_t credits = 0;  // at least 1 for a stream
 };
 
+// The rows of a request: of `keys` and `ranges` the union; both absent: every row. INVALID_ARGUMENT
+// as below.
+Result<void> decode_rows(const flatbuffers::Vector<const fb::Span*>* keys,
+                         const flatbuffers::Vector<const fb::RangeRec*>* ranges, Bytes arena,
+                         RowSet& out);
+
 // INVALID_ARGUMENT for an empty or overlong key, a range that ends before it starts, an invalid
 // filter, or anything outside the arena.
 Result<void> decode(const fb::ReadRowRequest& request, DecodedRead& out);

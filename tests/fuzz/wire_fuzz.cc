@@ -3,7 +3,9 @@
 #include "engine/filter/row_filter.h"
 #include "io/base/check.h"
 #include "net/client/codec/encode.h"
+#include "net/server/requests/index_spec_codec.h"
 #include "net/server/requests/table_codec.h"
+#include "net/wire/index_codec.h"
 #include "net/wire/point_codec.h"
 #include "net/wire/read_codec.h"
 #include "net/wire/write_codec.h"
@@ -106,6 +108,14 @@ void decode_read(Bytes body) {
   }
 }
 
+void decode_index_read(Bytes body) {
+  const auto* request = wire::verified<fb::ReadIndexRequest>(body);
+  wire::DecodedIndexRead read;
+  if (request == nullptr || !wire::decode(*request, read)) return;
+  CHECK(read.filter.empty() || read.spec.whole_rows);
+  run_filter(read.filter);
+}
+
 void decode_drop(Bytes body) {
   const auto* request = wire::verified<fb::DropRowRangeRequest>(body);
   wire::DecodedDrop drop;
@@ -146,6 +156,13 @@ void decode_table_changes(Bytes body) {
     engine::TableChange change;
     (void)server::decode_alter(*request, none, change);
   }
+  engine::TableChange change;
+  if (const auto* request = wire::verified<fb::CreateIndexRequest>(body)) {
+    (void)server::decode_create_index(*request, none, change);
+  }
+  if (const auto* request = wire::verified<fb::AlterIndexRequest>(body)) {
+    (void)server::decode_alter_index(*request, none, change);
+  }
 }
 
 void decode(const Frame& frame) {
@@ -163,6 +180,8 @@ void decode(const Frame& frame) {
       return decode_read<fb::ReadRowRequest>(frame.body);
     case fb::Op::ReadRows:
       return decode_read<fb::ReadRowsRequest>(frame.body);
+    case fb::Op::ReadIndex:
+      return decode_index_read(frame.body);
     case fb::Op::DropRowRange:
       return decode_drop(frame.body);
     case fb::Op::Get:
@@ -275,6 +294,23 @@ std::vector<std::string> wire_seeds() {
       wire::request_frame(fb::Op::ReadRows, 4, wire::read_rows_body("t", shape)),
       wire::request_frame(fb::Op::DropRowRange, 5, wire::drop_rows_body("t", "p")),
       wire::request_frame(fb::Op::CreateTable, 6, wire::create_table_body("t", {"f"}, {"m"})),
+      wire::request_frame(fb::Op::ReadIndex, 8,
+                          wire::read_index_body("t", "i",
+                                                {.values = wire::PartRangeShape{"a", "b", 5},
+                                                 .qualifier = "q",
+                                                 .time = fb::TimeRangeRec(1000, 2000, 5, 0, 0, 0),
+                                                 .keys = {"r"},
+                                                 .whole_rows = true,
+                                                 .filter = {newest},
+                                                 .limit = 3,
+                                                 .after = "p"})),
+      wire::request_frame(fb::Op::CreateIndex, 9,
+                          wire::create_index_body("t", "i",
+                                                  {.parts = {fb::IndexPart::Value,
+                                                             fb::IndexPart::Time},
+                                                   .covered = {{"g", "p"}},
+                                                   .type = fb::IndexType::Int64,
+                                                   .max_age_us = 1000})),
   };
   add_client_seeds(seeds);
   return seeds;

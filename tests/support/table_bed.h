@@ -59,7 +59,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     plan.facts.bottom = runs.empty();
     plan.run = ++last_run_;
     for (size_t i = memtables.size(); i > 0; --i) {
-      plan.inputs.push_back(std::make_unique<engine::Memtable::Iterator>(*memtables[i - 1]));
+      plan.inputs.push_back(std::make_unique<engine::Memtable::Iterator>(memtables[i - 1]->tree()));
       const auto& ranges = memtables[i - 1]->range_deletes();
       plan.range_deletes.insert(plan.range_deletes.end(), ranges.begin(), ranges.end());
     }

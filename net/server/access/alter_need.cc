@@ -36,6 +36,13 @@ constexpr FieldRoles kOptionFields[] = {
     {fb::TableOptions::VT_COMPACTION, kAlterSchema.roles},
     {fb::TableOptions::VT_BOTTOM_COMPRESSION, kAlterSchema.roles},
 };
+constexpr FieldRoles kAlterIndexFields[] = {
+    {fb::AlterIndexRequest::VT_TABLE, {}},
+    {fb::AlterIndexRequest::VT_NAME, {}},
+    {fb::AlterIndexRequest::VT_MAX_AGE_GIVEN, kAlterRetention.roles},
+    {fb::AlterIndexRequest::VT_MAX_AGE_US, kAlterRetention.roles},
+    {fb::AlterIndexRequest::VT_TIGHTER_BASE, kAlterRetention.roles},
+};
 
 // Collects the roles for every set field from the FlatBuffer's vtable, without naming accessors.
 Roles roles_of_fields(const flatbuffers::Table& table, std::span<const FieldRoles> known) {
@@ -54,18 +61,25 @@ Roles roles_of_fields(const flatbuffers::Table& table, std::span<const FieldRole
   return roles;
 }
 
+template <class Root>
+Roles roles_of(const Root* root, std::span<const FieldRoles> known) {
+  return roles_of_fields(*reinterpret_cast<const flatbuffers::Table*>(root), known);
+}
+
 }  // namespace
 
 security::Need alter_need_of(Bytes body) {
   const auto* alter = wire::verified<fb::AlterTableRequest>(body);
   if (alter == nullptr) return kAlterTable;
-  const auto as_table = [](const auto* one) {
-    return reinterpret_cast<const flatbuffers::Table*>(one);
-  };
-  Roles roles = roles_of_fields(*as_table(alter), kAlterFields);
-  if (const auto* options = alter->options()) {
-    roles.add(roles_of_fields(*as_table(options), kOptionFields));
-  }
+  Roles roles = roles_of(alter, kAlterFields);
+  if (const auto* options = alter->options()) roles.add(roles_of(options, kOptionFields));
+  return {roles.empty() ? kAlterTable.roles : roles};
+}
+
+security::Need alter_index_need_of(Bytes body) {
+  const auto* alter = wire::verified<fb::AlterIndexRequest>(body);
+  if (alter == nullptr) return kAlterTable;
+  const Roles roles = roles_of(alter, kAlterIndexFields);
   return {roles.empty() ? kAlterTable.roles : roles};
 }
 

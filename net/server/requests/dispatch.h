@@ -64,6 +64,13 @@ Handled handle_rule_history(LocalShard& shard, Session& session, const wire::Fra
 Handled handle_undo_rule(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_preview.cc ----
 Handled handle_preview_rule(LocalShard& shard, Session& session, const wire::Frame& frame);
+// ---- handlers_index.cc ----
+Handled handle_create_index(LocalShard& shard, Session& session, const wire::Frame& frame);
+Handled handle_alter_index(LocalShard& shard, Session& session, const wire::Frame& frame);
+Handled handle_drop_index(LocalShard& shard, Session& session, const wire::Frame& frame);
+Handled handle_describe_indexes(LocalShard& shard, Session& session, const wire::Frame& frame);
+Handled handle_check_index(LocalShard& shard, Session& session, const wire::Frame& frame);
+Handled handle_read_index(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_tablets.cc ----
 Handled handle_split_tablet(LocalShard& shard, Session& session, const wire::Frame& frame);
 Handled handle_merge_tablets(LocalShard& shard, Session& session, const wire::Frame& frame);

@@ -1,4 +1,6 @@
 // Operations on the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
+#include <algorithm>
+
 #include "engine/node/clock_keeper.h"
 #include "engine/shard_figures.h"
 #include "io/base/time_text.h"
@@ -49,15 +51,14 @@ flatbuffers::Offset<fb::Limits> limits_of(flatbuffers::FlatBufferBuilder& builde
 
 using Names = std::vector<flatbuffers::Offset<flatbuffers::String>>;
 Names put_features(flatbuffers::FlatBufferBuilder& builder) {
-  Names names;
-  const auto put = [&](std::string_view name) {
-    names.push_back(builder.CreateString(name.data(), name.size()));
-  };
-  for (const std::string_view name : kFeatures) put(name);
-  std::string_view last;  // operations of one feature have neighbouring numbers
+  std::vector<std::string_view> features(std::begin(kFeatures), std::end(kFeatures));
   for (const OpSpec& spec : kOpTable) {
-    if (!spec.feature.empty() && spec.feature != last) put(spec.feature);
-    last = spec.feature;
+    const bool known = std::ranges::find(features, spec.feature) != features.end();
+    if (!spec.feature.empty() && !known) features.push_back(spec.feature);
+  }
+  Names names;
+  for (const std::string_view name : features) {
+    names.push_back(builder.CreateString(name.data(), name.size()));
   }
   return names;
 }

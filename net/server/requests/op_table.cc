@@ -22,6 +22,8 @@ constexpr Need kWrite{{Role::write}};
 constexpr Need kReadWrite{{Role::read, Role::write}};
 // For previews, whose samples contain row keys.
 constexpr Need kReadRetention{{Role::read, Role::retention}};
+// For the check of an index; who may not read gets no rows.
+constexpr Need kReadOrMonitor{{Role::read, Role::monitor, Role::admin}, true};
 constexpr Need kSchema{{Role::schema}};
 // For what only reports: figures, states of jobs, trails.
 constexpr Need kMonitor{{Role::monitor, Role::admin}, true};
@@ -206,12 +208,23 @@ constexpr OpSpec entry_of(Op op) {
       return {on<handle_confirm_time>, Scope::node, kMonitor, Logged::admin,
               {}, "clock", admin_if<releases_time>, releases_time};
     case Op::ReadIndex:
+      return timed({handle_read_index, Scope::table, kRead, Logged::no,
+                    kRows<fb::ReadIndexRequest>, "indexes"});
     case Op::CreateIndex:
+      return {on<handle_create_index>, Scope::table, kSchema, Logged::schema,
+              {by_table<fb::CreateIndexRequest>, false, true}, "indexes"};
     case Op::AlterIndex:
+      return {on<handle_alter_index>, Scope::table, kAlterTable, Logged::schema,
+              {by_table<fb::AlterIndexRequest>, false, true}, "indexes", alter_index_need_of};
     case Op::DropIndex:
+      return {on<handle_drop_index>, Scope::table, kSchema, Logged::schema,
+              {by_table<fb::DropIndexRequest>, false, true}, "indexes"};
     case Op::DescribeIndexes:
+      return {on<handle_describe_indexes>, Scope::table, kAny, Logged::no,
+              {by_table<fb::DescribeIndexesRequest>, false, true}, "indexes"};
     case Op::CheckIndex:
-      return {};
+      return {on<handle_check_index>, Scope::table, kReadOrMonitor, Logged::no,
+              {by_table<fb::CheckIndexRequest>, false, true}, "indexes"};
   }
   return {};
 }

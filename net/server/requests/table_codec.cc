@@ -1,5 +1,6 @@
 #include "net/server/requests/table_codec.h"
 
+#include "net/server/requests/index_spec_codec.h"
 #include "net/wire/rule_codec.h"
 
 namespace cellar::server {
@@ -247,13 +248,16 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
     tablets.emplace_back(tablet.id.value(), tablet.epoch.value(), start, end, tablet.shard.value(),
                          0);
   }
+  std::vector<flatbuffers::Offset<fb::IndexSpec>> indexes;
+  for (const IndexSchema& index : schema.indexes) indexes.push_back(describe_index(builder, index));
+  const auto index_list = builder.CreateVector(indexes);
   const auto window_list = builder.CreateVector(open_windows(builder, schema, now_us));
   const auto tablet_list = builder.CreateVectorOfStructs(tablets);
   const auto bytes = arena.finish(builder);
   const auto description = fb::CreateTableDescription(
       builder, name, schema.id.value(), schema.version,
       static_cast<fb::Granularity>(schema.granularity), static_cast<fb::Profile>(schema.profile),
-      family_list, option_table, tablet_list, bytes, window_list);
+      family_list, option_table, tablet_list, bytes, window_list, index_list);
   return wire::finish_body(builder, description);
 }
 

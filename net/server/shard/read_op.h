@@ -26,14 +26,13 @@
 #include <string>
 #include <vector>
 
-#include <boost/intrusive/list.hpp>
-
 #include "engine/catalog/table_map.h"
 #include "io/loop/timers.h"
 #include "net/server/limits/memory_queue.h"
 #include "net/server/shard/map_wait.h"
 #include "net/server/shard/read_plan.h"
 #include "net/server/shard/read_slice.h"
+#include "net/server/shard/session_read.h"
 #include "net/wire/chunk_builder.h"
 #include "net/wire/frame.h"
 #include "net/wire/read_codec.h"
@@ -42,10 +41,7 @@ namespace cellar::server {
 
 class Session;
 
-using ReadHook =
-    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-
-struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
+struct ReadOp final : SessionRead, DeferredTask, MapWaiter, MemoryWaiter {
   // Larger rows, as returned, are refused (SEMANTICS 6).
   static constexpr uint64_t kMaxRowBytes = 256u << 20;
   // How long a waiting stream keeps its cursor: with few streams, with many, and inside a row.
@@ -60,7 +56,6 @@ struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
 
   ShardServer* home = nullptr;
   Session* session = nullptr;
-  wire::FrameHeader header;
   wire::DecodedRead read;
 
   // Answers the decoded request in `read` from `table`. `single`: ReadRow.
@@ -68,11 +63,11 @@ struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
              bool is_single);
   void start();
 
-  // ---- called by the session; none of them ends the op before returning ----
-  void cancel();
-  void abandon();  // the client is gone
-  void add_credits(uint32_t chunks);
-  void output_drained();
+  // ---- called by the session
+  void cancel() override;
+  void abandon() override;
+  void add_credits(uint32_t chunks) override;
+  void output_drained() override;
 
   // ---- called by the slice, on any shard ----
   bool single() const { return single_; }

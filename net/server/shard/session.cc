@@ -6,7 +6,6 @@
 #include "net/server/accept/proxy_header.h"
 #include "net/server/limits/admission.h"
 #include "net/server/shard/clock_gate.h"
-#include "net/server/shard/read_op.h"
 #include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
@@ -348,7 +347,7 @@ void Session::refuse_duplicate(const FrameHeader& request) {
 
 // The client is gone.
 void Session::abandon() {
-  for (ReadOp& read : reads_) read.abandon();
+  for (SessionRead& read : reads_) read.abandon();
   for (CancelToken& work : works_) work.given_up = true;
 }
 
@@ -356,7 +355,7 @@ void Session::cancel(uint32_t request_id) {
   for (CancelToken& work : works_) {
     if (work.request_id == request_id) work.given_up = true;
   }
-  for (ReadOp& read : reads_) {
+  for (SessionRead& read : reads_) {
     if (read.header.request_id == request_id) return read.cancel();
   }
 }
@@ -368,7 +367,7 @@ void Session::credit(const Frame& frame) {
     broken_ = true;
     return;
   }
-  for (ReadOp& read : reads_) {
+  for (SessionRead& read : reads_) {
     if (read.header.request_id == frame.header.request_id) return read.add_credits(body->chunks());
   }
 }
@@ -426,7 +425,7 @@ bool Session::renew_identity() {
 
 void Session::resume_reads() {
   if (output_full()) return;
-  for (ReadOp& read : reads_) read.output_drained();
+  for (SessionRead& read : reads_) read.output_drained();
 }
 
 bool Session::may_end() const {

@@ -54,7 +54,7 @@
 #include "net/server/shard/handle_table.h"
 #include "net/server/shard/map_wait.h"
 #include "net/server/shard/moved_connection.h"
-#include "net/server/shard/read_op.h"
+#include "net/server/shard/session_read.h"
 #include "net/server/shard/stale_news.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"
@@ -123,8 +123,8 @@ class Session final : private MapWaiter,
   const DropStep* step() const { return step_.get(); }
 
   // ---- reads in progress, for cancel and credit ----
-  using Reads = boost::intrusive::list<ReadOp, boost::intrusive::constant_time_size<false>>;
-  void add_read(ReadOp& read) { reads_.push_back(read); }
+  using Reads = boost::intrusive::list<SessionRead, boost::intrusive::constant_time_size<false>>;
+  void add_read(SessionRead& read) { reads_.push_back(read); }
   // Registers `work` until it is destroyed.
   void add_work(CancelToken& work) { works_.push_back(work); }
   // True while unsent answers exceed kScanPauseBytes: scans then pause until the peer has read.

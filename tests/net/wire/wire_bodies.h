@@ -2,6 +2,7 @@
 // bodies that no correct client makes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,6 +96,108 @@ inline std::string read_rows_body(std::string_view table, const ReadRowsShape& s
   return std::string(finish_body(
       builder, fb::CreateReadRowsRequest(builder, name, 0, list, nodes, bytes, shape.limit,
                                          shape.reversed, false, false, shape.credits)));
+}
+
+struct PartRangeShape {
+  std::string start = {};
+  std::string end = {};
+  uint8_t flags = 0;
+  uint8_t reserved = 0;
+};
+struct ReadIndexShape {
+  std::optional<std::string> value = {};
+  std::optional<PartRangeShape> values = {};
+  std::optional<std::string> qualifier = {};
+  std::optional<PartRangeShape> qualifiers = {};
+  std::optional<fb::TimeRangeRec> time = {};
+  std::vector<std::string> keys = {};
+  bool whole_rows = false;
+  std::vector<fb::FilterNode> filter = {};
+  std::optional<int64_t> limit = {};
+  bool reversed = false;
+  uint32_t credits = 0;
+  std::string after = {};
+  bool explain = false;
+};
+inline std::string read_index_body(std::string_view table, std::string_view index,
+                                   const ReadIndexShape& shape = {}) {
+  flatbuffers::FlatBufferBuilder builder;
+  ArenaText arena;
+  const auto range_of = [&arena](const PartRangeShape& of) {
+    const fb::Span start = arena.put(of.start);
+    return fb::RangeRec(start, arena.put(of.end), of.flags, of.reserved, 0);
+  };
+  const fb::Span value = arena.put(shape.value.value_or(""));
+  const fb::Span qualifier = arena.put(shape.qualifier.value_or(""));
+  const fb::RangeRec values = range_of(shape.values.value_or(PartRangeShape()));
+  const fb::RangeRec qualifiers = range_of(shape.qualifiers.value_or(PartRangeShape()));
+  std::vector<fb::Span> spans;
+  for (const std::string& key : shape.keys) spans.push_back(arena.put(key));
+  const auto table_name = builder.CreateString(table.data(), table.size());
+  const auto index_name = builder.CreateString(index.data(), index.size());
+  flatbuffers::Offset<flatbuffers::Vector<const fb::Span*>> keys;
+  if (!spans.empty()) keys = builder.CreateVectorOfStructs(spans);
+  const auto nodes = builder.CreateVectorOfStructs(shape.filter);
+  const auto after = bytes_vector(builder, shape.after);
+  const auto bytes = bytes_vector(builder, arena.bytes);
+  fb::ReadIndexRequestBuilder request(builder);
+  request.add_table(table_name);
+  request.add_index(index_name);
+  if (shape.value) request.add_value(&value);
+  if (shape.values) request.add_values(&values);
+  if (shape.qualifier) request.add_qualifier(&qualifier);
+  if (shape.qualifiers) request.add_qualifiers(&qualifiers);
+  if (shape.time) request.add_time(&*shape.time);
+  if (!spans.empty()) request.add_keys(keys);
+  request.add_arena(bytes);
+  request.add_whole_rows(shape.whole_rows);
+  request.add_filter(nodes);
+  if (shape.limit) request.add_limit(*shape.limit);
+  request.add_reversed(shape.reversed);
+  request.add_credits(shape.credits);
+  if (!shape.after.empty()) request.add_after(after);
+  request.add_explain(shape.explain);
+  return std::string(finish_body(builder, request.Finish()));
+}
+
+struct CreateIndexShape {
+  std::string family = "f";
+  std::optional<std::string> qualifier = "q";
+  std::vector<fb::IndexPart> parts = {fb::IndexPart::Value};
+  std::vector<std::pair<std::string, std::string>> covered = {};
+  std::optional<fb::IndexType> type = {};
+  fb::IndexMatch match = fb::IndexMatch::Newest;
+  std::optional<int64_t> max_age_us = {};
+};
+inline std::string create_index_body(std::string_view table, std::string_view index,
+                                     const CreateIndexShape& shape = {}) {
+  flatbuffers::FlatBufferBuilder builder;
+  ArenaText arena;
+  std::vector<fb::IndexColumnRec> columns;
+  for (const auto& [family, qualifier] : shape.covered) {
+    const fb::Span name = arena.put(family);
+    columns.emplace_back(name, arena.put(qualifier));
+  }
+  const auto table_name = builder.CreateString(table.data(), table.size());
+  const auto index_name = builder.CreateString(index.data(), index.size());
+  const auto family = builder.CreateString(shape.family);
+  const auto qualifier = bytes_vector(builder, shape.qualifier.value_or(""));
+  const auto parts = builder.CreateVector(shape.parts);
+  const auto covered = builder.CreateVectorOfStructs(columns);
+  const auto bytes = bytes_vector(builder, arena.bytes);
+  fb::IndexSpecBuilder spec(builder);
+  spec.add_name(index_name);
+  spec.add_family(family);
+  if (shape.qualifier) spec.add_qualifier(qualifier);
+  spec.add_parts(parts);
+  if (shape.type) spec.add_type(*shape.type);
+  spec.add_match(shape.match);
+  spec.add_covered(covered);
+  spec.add_arena(bytes);
+  if (shape.max_age_us) spec.add_max_age_us(*shape.max_age_us);
+  const auto finished = spec.Finish();
+  return std::string(
+      finish_body(builder, fb::CreateCreateIndexRequest(builder, table_name, finished)));
 }
 
 inline std::string create_table_body(std::string_view table,

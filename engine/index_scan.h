@@ -1,4 +1,4 @@
-// IndexCursor: a read through an index over one tablet.
+// IndexScan: a read through an index over one tablet.
 //
 //   IndexBatch batch;
 //   do {
@@ -44,7 +44,13 @@ struct IndexHit {
   std::string row;
   // The indexed cell and its covered ones, by column; or the whole row after the filter.
   std::vector<HitCell> cells;
-  size_t bytes() const;
+
+  size_t bytes() const {
+    size_t sum = sizeof *this + position.size() + row.size();
+    for (const HitCell& cell : cells)
+      sum += sizeof cell + cell.family.size() + cell.qualifier.size() + cell.value.size();
+    return sum;
+  }
 };
 
 struct IndexBatch {
@@ -66,9 +72,9 @@ struct IndexBatchLimits {
   size_t candidates = 4096;
 };
 
-class IndexCursor {
+class IndexScan {
  public:
-  virtual ~IndexCursor() = default;
+  virtual ~IndexScan() = default;
   // Appends to `batch`; ends at a limit, at least one hit further unless the candidates ran out.
   // ABORTED: the tablet is gone or was altered; open another cursor by the next table map, behind
   // the last position. FAILED_PRECONDITION: the index is not ready any more.

@@ -1,0 +1,189 @@
+// Indexes of a table: their definitions and states, their check, and reads through them.
+#include <utility>
+
+#include "engine/filter/compiled_filter.h"
+#include "engine/index_check.h"
+#include "net/server/requests/dispatch.h"
+#include "net/server/requests/index_spec_codec.h"
+#include "net/server/shard/index_read.h"
+#include "net/server/shard/router.h"
+#include "net/server/shard/shard_server.h"
+#include "net/wire/index_codec.h"
+
+namespace cellar::server {
+
+using engine::IndexCheckReport;
+using engine::TableEntry;
+using wire::Frame;
+using wire::FrameHeader;
+namespace fb = wire::fb;
+
+namespace {
+
+// Interval between progress chunks of a check.
+constexpr int64_t kProgressUs = 200'000;
+
+template <class Request>
+using Decode = Result<void> (*)(const Request&, const engine::TableMap&, engine::TableChange&);
+
+template <class Request>
+Handled alter_with(LocalShard& shard, Session& session, const Frame& frame, Decode<Request> decode) {
+  TRY(const auto* request, body_of<Request>(frame));
+  engine::TableChange change;
+  TRY_VOID(decode(*request, shard.tables(), change));
+  return describe_with(shard, session, frame.header,
+                       shard.node().alter_table(shard.id(), std::move(change), session.author()));
+}
+
+Async<Result<Bytes>> describe_indexes(LocalShard& shard, std::string table) {
+  CO_TRY(const engine::IndexStates states,
+         co_await shard.node().index_states(shard.id(), std::move(table)));
+  co_return build_index_states(shard.builder(), states);
+}
+
+// The client of one check: stops it when the client is gone and reports progress.
+class Checker final : public engine::IndexCheckListener {
+ public:
+  Checker(LocalShard& shard, Session& session, const FrameHeader& header, bool progress)
+      : shard_(shard),
+        session_(session),
+        header_(header),
+        deadline_us_(session.deadline_us(header)),
+        progress_(progress),
+        told_us_(shard.timers().now_us()) {
+    work_.request_id = header.request_id;
+    session.add_work(work_);
+  }
+
+  Result<void> go_on(const IndexCheckReport& so_far) override {
+    const int64_t now_us = shard_.timers().now_us();
+    if (work_.given_up) return fail(Errc::cancelled, "the check was cancelled");
+    if (deadline_us_ != 0 && now_us >= deadline_us_) {
+      return fail(Errc::deadline_exceeded, "the check took longer than its {} ms",
+                  header_.deadline_ms);
+    }
+    if (progress_ && now_us - told_us_ >= kProgressUs && !session_.output_full()) {
+      told_us_ = now_us;
+      session_.chunk(header_, build_index_check(shard_.builder(), so_far, false));
+    }
+    return {};
+  }
+
+ private:
+  LocalShard& shard_;
+  Session& session_;
+  const FrameHeader header_;
+  const int64_t deadline_us_;
+  const bool progress_;
+  int64_t told_us_;
+  CancelToken work_;
+};
+
+bool may_read(const Session& session, Bytes table) {
+  const security::Principal* who = session.principal();
+  return who == nullptr || who->roles_on(table).has(security::Role::read);
+}
+
+struct Check {
+  std::string table;
+  std::string index;
+  bool progress = false;
+  bool shows_rows = false;
+};
+
+Async<Result<Bytes>> check_index(LocalShard& shard, Session& session, FrameHeader header,
+                                 Check check) {
+  Result<IndexCheckReport> report;
+  {
+    Checker checker(shard, session, header, check.progress);
+    report = co_await shard.node().check_index(shard.id(), std::move(check.table),
+                                               std::move(check.index), checker);
+  }
+  shard.admission().end_scan();
+  CO_TRY_VOID(report);
+  co_return build_index_check(shard.builder(), *report, check.shows_rows);
+}
+
+// Rows outside those of the filter cannot pass it.
+void narrow(IndexReadSpec& spec, const engine::FilterPlan& plan) {
+  spec.row.rows = std::move(spec.rows);
+  plan.narrow(spec.row);
+  spec.rows = std::exchange(spec.row.rows, RowSet::everything());
+}
+
+// All checks before a read that this shard can make, in order of precedence: form, existence,
+// conditions on the index, availability.
+Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
+                                wire::DecodedIndexRead& read) {
+  engine::FilterPlan plan;
+  if (!read.filter.empty()) {
+    TRY(plan, engine::plan_filter(read.filter));
+  }
+  TRY(const TableEntry* table, find_table(shard.tables(), frame.header, read.table));
+  const TableSchema& schema = table->schema;
+  const IndexSchema* index = schema.find_index(read.spec.index);
+  if (index == nullptr) {
+    return fail(Errc::not_found, "table '{}' has no index '{}'", escape_bytes(schema.name),
+                escape_bytes(read.spec.index));
+  }
+  TRY_VOID(validate_index_read(read.spec, *index, schema.granularity));
+  TRY_VOID(check_granularity(read.filter, schema.granularity));
+  if (read.spec.whole_rows) narrow(read.spec, plan);
+  TRY_VOID(shard.admit_reply());
+  return table;
+}
+
+Handled check_names_all(const FrameHeader& header, const TableEntry& table, const RowSet& rows) {
+  if (header.tablet_id == 0 && header.epoch == 0) return {};
+  for (const IndexPart& part : parts_of(table, rows)) {
+    TRY_VOID(check_names(header, *part.tablet));
+  }
+  return {};
+}
+
+}  // namespace
+
+Handled handle_create_index(LocalShard& shard, Session& session, const Frame& frame) {
+  return alter_with<fb::CreateIndexRequest>(shard, session, frame, decode_create_index);
+}
+
+Handled handle_alter_index(LocalShard& shard, Session& session, const Frame& frame) {
+  return alter_with<fb::AlterIndexRequest>(shard, session, frame, decode_alter_index);
+}
+
+Handled handle_drop_index(LocalShard& shard, Session& session, const Frame& frame) {
+  return alter_with<fb::DropIndexRequest>(shard, session, frame, decode_drop_index);
+}
+
+Handled handle_describe_indexes(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::DescribeIndexesRequest>(frame));
+  std::string table(wire::text(request->table()));
+  return answer_with(shard, session, frame.header, describe_indexes(shard, std::move(table)));
+}
+
+Handled handle_check_index(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::CheckIndexRequest>(frame));
+  Check check{std::string(wire::text(request->table())), std::string(wire::text(request->name())),
+              request->progress(), may_read(session, wire::text(request->table()))};
+  TRY_VOID(shard.admission().begin_scan());
+  return answer_with(shard, session, frame.header,
+                     check_index(shard, session, frame.header, std::move(check)));
+}
+
+Handled handle_read_index(ShardServer& shard, Session& session, const Frame& frame) {
+  TRY(const auto* body, body_of<fb::ReadIndexRequest>(frame));
+  IndexRead::Request request;
+  TRY_VOID(wire::decode(*body, request.read));
+  TRY(const TableEntry* table, admit(shard, frame, request.read));
+  TRY_VOID(check_names_all(frame.header, *table, request.read.spec.rows));
+  TRY_VOID(shard.admission().begin_scan());
+  request.header = frame.header;
+  request.header.table_name = {};
+  request.table = table->schema.id;
+  request.table_name = table->schema.name;
+  request.index = table->schema.find_index(request.read.spec.index)->id;
+  IndexRead::begin(shard, session, std::move(request));
+  return {};
+}
+
+}  // namespace cellar::server

@@ -1,0 +1,446 @@
+#include "net/server/shard/index_read.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/node.h"
+#include "io/base/time_text.h"
+#include "net/server/shard/clock_gate.h"
+#include "net/server/shard/read_op.h"
+#include "net/server/shard/router.h"
+#include "net/server/shard/session.h"
+#include "net/server/shard/shard_server.h"
+
+namespace cellar::server {
+
+using engine::IndexHit;
+
+namespace {
+
+constexpr int64_t kForEver = INT64_MAX / 2;
+
+IndexReadSpec without_rows(IndexReadSpec spec) {
+  spec.rows = RowSet();
+  return spec;
+}
+
+}  // namespace
+
+void IndexRead::begin(ShardServer& home, Session& session, Request request) {
+  auto read = std::make_unique<IndexRead>(home, session, std::move(request));
+  session.add_read(*read);
+  spawn(home.executor(), [read = std::move(read)] { return read->run(); });
+}
+
+IndexRead::IndexRead(ShardServer& home, Session& session, Request request)
+    : home_(home),
+      session_(session),
+      table_(request.table),
+      table_name_(std::move(request.table_name)),
+      index_(request.index),
+      rows_(std::move(request.read.spec.rows)),
+      spec_(without_rows(std::move(request.read.spec))),
+      limit_(request.read.limit),
+      deadline_us_(session.deadline_us(request.header)),
+      credits_(request.read.credits),
+      merge_(spec_.reversed),
+      reached_(spec_.after),
+      alarm_(
+          home.timers(), [](void* self) { static_cast<IndexRead*>(self)->changed_.notify_all(); },
+          this) {
+  header = request.header;
+  builder_.tell(false, spec_.explain);
+}
+
+IndexRead::~IndexRead() { home_.memory_queue().leave(home_.memory(), *this); }
+
+Async<void> IndexRead::run() {
+  const Result<void> done = co_await answer();
+  co_await leave_tablets();
+  MapWaiters::stop(*this);
+  home_.admission().end_scan();
+  if (done) {
+    finish();
+  } else {
+    builder_.reset();
+    session_.reply_error(header, done.error());
+  }
+  ReadHook::unlink();
+  count_chunk();
+}
+
+Async<Result<void>> IndexRead::answer() {
+  CO_TRY_VOID(enter_tablets());
+  while (true) {
+    const Fill filled = fill_chunk();
+    if (filled == Fill::ended) co_return Result<void>();
+    if (filled == Fill::dry) {
+      CO_TRY_VOID(co_await fetch());
+      CO_TRY_VOID(check_wanted());
+      continue;
+    }
+    send_chunk();
+    if (is_complete()) co_return Result<void>();
+    co_await yield_now();
+    CO_TRY_VOID(check_wanted());
+    CO_TRY_VOID(co_await wait_for(Waiting::client));
+  }
+}
+
+// ---- tablets
+
+Result<const engine::TableEntry*> IndexRead::find_table() const {
+  const engine::TableEntry* table = home_.tables().find(table_);
+  if (table == nullptr) {
+    return fail(Errc::not_found, "table '{}' was dropped", escape_bytes(table_name_));
+  }
+  const IndexSchema* index = table->schema.find_index(spec_.index);
+  if (index == nullptr || index->id != index_) {
+    return fail(Errc::not_found, "index '{}' of table '{}' was dropped", escape_bytes(spec_.index),
+                escape_bytes(table_name_));
+  }
+  return table;
+}
+
+// Begins, or begins again, behind the last position that was sent.
+Result<void> IndexRead::enter_tablets() {
+  TRY(const engine::TableEntry* table, find_table());
+  return add_tablets(*table, rows_, in_hit_ ? hit_.position : reached_);
+}
+
+Result<void> IndexRead::add_tablets(const engine::TableEntry& table, const RowSet& rows,
+                                    const std::string& after) {
+  for (IndexPart& part : parts_of(table, rows)) {
+    if (!names_tablet(header, *part.tablet)) {
+      return std::unexpected(stale_error(header, *part.tablet));
+    }
+    IndexTablet& added = *tablets_.emplace_back(std::make_unique<IndexTablet>());
+    added.read = this;
+    added.server = &home_.peer(part.tablet->shard);
+    added.tablet = part.tablet->id;
+    added.epoch = part.tablet->epoch;
+    added.map_version = home_.tables().version;
+    added.rows = std::move(part.rows);
+    added.after = after;
+    merge_.add(added);
+  }
+  return {};
+}
+
+Async<void> IndexRead::leave_tablets() {
+  for (const auto& tablet : tablets_) {
+    if (!tablet->cursor) continue;
+    ++away_;
+    tablet->leave();
+  }
+  while (away_ > 0) co_await changed_.wait();
+  for (const auto& tablet : tablets_) count_batch(*tablet, 0);
+  merge_.clear();
+  tablets_.clear();
+}
+
+void IndexRead::came_back() {
+  if (--away_ == 0) changed_.notify_all();
+}
+
+// ---- chunks
+
+IndexRead::Fill IndexRead::fill_chunk() {
+  while (true) {
+    if (in_hit_ && !put_hit()) return Fill::full;
+    if (is_complete()) return Fill::ended;
+    if (builder_.full()) return Fill::full;
+    if (merge_.next() == nullptr) return Fill::dry;
+    hit_ = merge_.take();
+    cell_ = 0;
+    in_hit_ = true;
+  }
+}
+
+// False: the chunk is full and the hit goes on.
+bool IndexRead::put_hit() {
+  while (cell_ < hit_.cells.size()) {
+    if (cell_ > 0 && builder_.full()) return false;
+    const engine::HitCell& cell = hit_.cells[cell_++];
+    builder_.cell({.row = hit_.row,
+                   .family = cell.family,
+                   .qualifier = cell.qualifier,
+                   .timestamp_us = cell.timestamp_us,
+                   .value = cell.value,
+                   .label = cell.label,
+                   .note = spec_.explain ? &cell.note : nullptr});
+  }
+  builder_.end_row(hit_.row);
+  reached_ = std::move(hit_.position);
+  hit_ = IndexHit();
+  in_hit_ = false;
+  return true;
+}
+
+// Nothing is left, except for what is in the builder.
+bool IndexRead::is_complete() const {
+  if (in_hit_) return false;
+  return merge_.done() || (limit_ != 0 && builder_.rows() >= limit_);
+}
+
+void IndexRead::send_chunk() {
+  if (builder_.rows() > rows_sent_) builder_.set_position(reached_);
+  rows_sent_ = builder_.rows();
+  session_.chunk(header, builder_.finish());
+  builder_.trim();
+  count_chunk();
+  --credits_;
+}
+
+// A chunk is begun only with credit.
+void IndexRead::finish() {
+  if (!builder_.empty()) send_chunk();
+  auto& fbb = home_.builder();
+  fbb.Clear();
+  const auto end = wire::fb::CreateReadEnd(fbb, builder_.rows(), builder_.cells());
+  session_.reply(header, wire::finish_body(fbb, end), wire::FrameKind::end);
+}
+
+// ---- batches
+
+engine::IndexBatchLimits IndexRead::batch_limits() const {
+  engine::IndexBatchLimits limits;
+  limits.hits = kBatchHits;
+  if (limit_ != 0) limits.hits = std::min<uint64_t>(limits.hits, limit_ - builder_.rows());
+  limits.bytes = std::max(kLeastBatchBytes,
+                          (first_batches_ ? kFirstBatchBytes : kBatchBytes) / tablets_.size());
+  return limits;
+}
+
+// Gets the next batches of the tablets that hold up the merge.
+Async<Result<void>> IndexRead::fetch() {
+  for (const auto& tablet : tablets_) {
+    if (!tablet->has_hit()) count_batch(*tablet, 0);
+  }
+  // Who holds batches goes on: their memory is what others wait for.
+  if (batch_bytes_ == 0) {
+    CO_TRY_VOID(co_await wait_for(Waiting::memory));
+  }
+  if (home_.clock().stands()) {
+    CO_TRY_VOID(co_await admit_by_time(home_));
+  }
+  CO_TRY_VOID(check_wanted());
+  if (merge_.done()) co_return Result<void>();
+  const std::vector<IndexSource*> wanted = merge_.wanted();
+  const engine::IndexBatchLimits limits = batch_limits();
+  for (IndexSource* one : wanted) {
+    auto& tablet = static_cast<IndexTablet&>(*one);
+    count_batch(tablet, limits.bytes);
+    ++away_;
+    tablet.fetch(limits);
+  }
+  while (away_ > 0) co_await changed_.wait();
+  first_batches_ = false;
+  co_return co_await take_in(wanted);
+}
+
+Async<Result<void>> IndexRead::take_in(const std::vector<IndexSource*>& fetched) {
+  std::vector<IndexTablet*> gone;
+  for (IndexSource* one : fetched) {
+    auto& tablet = static_cast<IndexTablet&>(*one);
+    if (!tablet.error) {
+      CO_TRY_VOID(check_sizes(tablet.batch));
+      size_t bytes = 0;
+      for (const IndexHit& hit : tablet.batch.hits) bytes += hit.bytes();
+      count_batch(tablet, bytes);
+      merge_.filled(tablet);
+      continue;
+    }
+    count_batch(tablet, 0);
+    if (tablet.error->code == Errc::aborted) {
+      gone.push_back(&tablet);
+      continue;
+    }
+    const bool refused = !tablet.opened && tablet.error->code == Errc::failed_precondition;
+    if (!refused) co_return std::unexpected(std::move(*tablet.error));
+    Error why = co_await not_ready(std::move(*tablet.error));
+    co_return std::unexpected(std::move(why));
+  }
+  if (gone.empty()) co_return Result<void>();
+  co_return co_await follow(gone);
+}
+
+Result<void> IndexRead::check_sizes(const engine::IndexBatch& batch) const {
+  for (const IndexHit& hit : batch.hits) {
+    if (hit.bytes() <= ReadOp::kMaxRowBytes) continue;
+    return fail(Errc::failed_precondition, "row '{}' is larger than {} bytes as returned",
+                escape_bytes(hit.row), ReadOp::kMaxRowBytes);
+  }
+  return {};
+}
+
+// A tablet tells how much of it is entered; this, how much of the table.
+Async<Error> IndexRead::not_ready(Error why) {
+  const Result<engine::IndexStates> all =
+      co_await home_.node().index_states(home_.id(), table_name_);
+  if (!all) co_return why;
+  for (size_t i = 0; i < all->indexes.size() && i < all->states.size(); ++i) {
+    if (all->indexes[i].id != index_ || all->states[i].ready) continue;
+    const auto percent = static_cast<int>(all->states[i].share_done() * 100);
+    Error told(Errc::failed_precondition,
+               fmt::format("index '{}' of table '{}' is not ready: {} % of the table is entered",
+                           escape_bytes(spec_.index), escape_bytes(table_name_), percent));
+    told.retry_after_ms = why.retry_after_ms;
+    co_return told;
+  }
+  co_return why;
+}
+
+// Goes on with the tablets that hold the rows of these by a newer map.
+Async<Result<void>> IndexRead::follow(const std::vector<IndexTablet*>& gone) {
+  CO_TRY_VOID(co_await wait_for_map(gone));
+  CO_TRY(const engine::TableEntry* table, find_table());
+  for (IndexTablet* one : gone) {
+    merge_.remove(*one);
+    CO_TRY_VOID(add_tablets(*table, one->rows, one->after));
+  }
+  std::erase_if(tablets_, [&gone](const auto& tablet) {
+    return std::ranges::find(gone, tablet.get()) != gone.end();
+  });
+  co_return Result<void>();
+}
+
+// Without a newer map in time the error of a tablet is final.
+Async<Result<void>> IndexRead::wait_for_map(const std::vector<IndexTablet*>& gone) {
+  const int64_t until_us = home_.timers().now_us() + MapWaiters::kMaxWaitUs;
+  for (const IndexTablet* one : gone) {
+    while (home_.tables().version == one->map_version) {
+      CO_TRY_VOID(check_wanted());
+      if (home_.timers().now_us() >= until_us) co_return std::unexpected(*one->error);
+      home_.map_waiters().wait(*this, until_us);
+      arm(until_us);
+      co_await changed_.wait();
+    }
+  }
+  alarm_.cancel();
+  MapWaiters::stop(*this);
+  co_return Result<void>();
+}
+
+// ---- waiting
+
+Result<void> IndexRead::check_wanted() const {
+  if (cancelled_ || !session_.open()) return fail(Errc::cancelled, "the read was cancelled");
+  if (is_overdue(home_.timers().now_us())) {
+    return fail(Errc::deadline_exceeded, "the read took longer than its {} ms",
+                header.deadline_ms);
+  }
+  return {};
+}
+
+bool IndexRead::is_served(Waiting what) const {
+  if (what == Waiting::client) return credits_ > 0 && !session_.output_full();
+  return !home_.memory().answers_full(session_.unread_bytes());
+}
+
+int64_t IndexRead::keep_us() const {
+  const bool many = home_.admission().scans() > ReadOp::kManyStreams;
+  return many ? ReadOp::kKeepCursorOfManyUs : ReadOp::kKeepCursorUs;
+}
+
+// The time after which a stream that waits for credit is ended; kForEver: never.
+int64_t IndexRead::forgotten_us(Waiting what) const {
+  const int64_t idle_us = home_.options().net.idle_timeout_us;
+  return what == Waiting::client && credits_ == 0 && idle_us != 0 ? idle_us : kForEver;
+}
+
+// When, after its beginning, a wait has something to do.
+int64_t IndexRead::patience_us(Waiting what, bool left) const {
+  const int64_t in_hit_us = in_hit_ ? ReadOp::kKeepRowUs : kForEver;
+  return std::min({left ? kForEver : keep_us(), in_hit_us, forgotten_us(what)});
+}
+
+Result<void> IndexRead::check_patience(Waiting what, int64_t waited_us) const {
+  if (in_hit_ && waited_us >= ReadOp::kKeepRowUs) {
+    Error error(Errc::unavailable,
+                fmt::format("row '{}' waited longer than {} s for its reader; resume behind the "
+                            "last position",
+                            escape_bytes(hit_.row), ReadOp::kKeepRowUs / 1'000'000));
+    return std::unexpected(std::move(error).retry_after(0));
+  }
+  if (waited_us >= forgotten_us(what)) {
+    Error error(Errc::unavailable, fmt::format("the client has asked for no chunk for {}",
+                                               duration_text(forgotten_us(what))));
+    return std::unexpected(std::move(error).retry_after(0));
+  }
+  return {};
+}
+
+Async<Result<void>> IndexRead::wait_for(Waiting what) {
+  const int64_t since_us = home_.timers().now_us();
+  bool left = false;
+  while (!is_served(what)) {
+    CO_TRY_VOID(check_wanted());
+    const int64_t waited_us = home_.timers().now_us() - since_us;
+    CO_TRY_VOID(check_patience(what, waited_us));
+    if (!left && waited_us >= keep_us()) {
+      co_await leave_tablets();
+      home_.count_released_cursor();
+      left = true;
+      continue;
+    }
+    if (what == Waiting::memory && !waits_for_memory()) {
+      home_.memory_queue().join(home_.memory(), *this, NodeMemory::Kind::answers);
+      if (!waits_for_memory()) continue;
+    }
+    arm(since_us + patience_us(what, left));
+    co_await changed_.wait();
+  }
+  alarm_.cancel();
+  home_.memory_queue().leave(home_.memory(), *this);
+  if (left) {
+    CO_TRY_VOID(enter_tablets());
+  }
+  co_return Result<void>();
+}
+
+// Wakes the read then, or at its deadline.
+void IndexRead::arm(int64_t until_us) {
+  if (deadline_us_ != 0) until_us = std::min(until_us, deadline_us_);
+  if (until_us >= kForEver) return alarm_.cancel();
+  alarm_.arm_after_us(std::max<int64_t>(until_us - home_.timers().now_us(), 0));
+}
+
+// A stream with unread answers does not block the waiters behind it.
+NodeMemory::Room IndexRead::take_room(NodeMemory::Turn turn) {
+  const size_t unread_bytes = session_.unread_bytes();
+  if (home_.memory().answers_full(unread_bytes)) {
+    const bool others_may = unread_bytes != 0 && turn != NodeMemory::Turn::beyond_share;
+    return others_may ? NodeMemory::Room::party_full : NodeMemory::Room::full;
+  }
+  changed_.notify_all();
+  return NodeMemory::Room::given;
+}
+
+void IndexRead::count_batch(IndexTablet& tablet, size_t bytes) {
+  const auto change = static_cast<ptrdiff_t>(bytes) - static_cast<ptrdiff_t>(tablet.counted_bytes);
+  tablet.counted_bytes = bytes;
+  batch_bytes_ = static_cast<size_t>(static_cast<ptrdiff_t>(batch_bytes_) + change);
+  home_.count_answers(change);
+}
+
+void IndexRead::count_chunk() {
+  const size_t now = builder_.bytes();
+  home_.count_answers(static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(chunk_bytes_));
+  chunk_bytes_ = now;
+}
+
+// ---- called by the session
+
+void IndexRead::cancel() {
+  cancelled_ = true;
+  changed_.notify_all();
+}
+
+void IndexRead::add_credits(uint32_t chunks) {
+  credits_ = static_cast<uint32_t>(
+      std::min<uint64_t>(uint64_t{credits_} + chunks, wire::kMaxChunkCredits));
+  changed_.notify_all();
+}
+
+}  // namespace cellar::server
