@@ -14,8 +14,9 @@ enum class MergeReason : uint8_t {
   dead_runs = 2,   // runs were merged to drop what newer data or an older rule had killed
   removal = 3,     // wholly dead tables were removed unread
   request = 4,     // a client or a merge of tablets asked for it
+  index = 5,       // a table was rewritten for indexes that were created or dropped
 };
-inline constexpr size_t kMergeReasons = 5;
+inline constexpr size_t kMergeReasons = 6;
 
 struct MergeRecord {
   TabletId tablet;

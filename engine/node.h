@@ -96,13 +96,15 @@ class Node final {
                                          Author by);  // ALREADY_EXISTS
   // Atomic: durable in one manifest edit and in force in every tablet before the answer, which is
   // the table after the change. An empty change succeeds and increments no version. Errors, in this
-  // order: INVALID_ARGUMENT (validate_change), NOT_FOUND (table, family to drop or alter),
-  // ALREADY_EXISTS (family to add). A family that was dropped and is added again is empty.
+  // order: INVALID_ARGUMENT (validate_change), NOT_FOUND (table, family or index to drop or alter),
+  // ALREADY_EXISTS (family or index to add); FAILED_PRECONDITION: too many indexes, or one forbids
+  // the change of its family (catalog/index_change.h). A family that was dropped and is added again
+  // is empty.
   Async<Result<TableEntry>> alter_table(ShardId from, TableChange change, Author by);
   // Restores the state before the newest rule change that can still be undone; in force as after an
   // alteration. NOT_FOUND (table, family). FAILED_PRECONDITION: no undo window is open, the schema
-  // does not have the expected version, or the family has since been altered in a way that does not
-  // permit the old rule.
+  // does not have the expected version, or the family has since been altered, or an index created,
+  // in a way that does not permit the old rule.
   Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo, Author by);
   // Frees the table's name. The table can be restored for the longest undo window of its families;
   // without any undo window it is removed at once. NOT_FOUND.

@@ -97,6 +97,10 @@ constexpr std::string_view kCompactions[] = {"automatic", "tiered", "time-window
 constexpr std::string_view kBottoms[] = {"automatic", "same", "zstd"};
 constexpr std::string_view kGranularities[] = {"millis", "micros"};
 constexpr std::string_view kProfiles[] = {"none", "bigtable", "tablestore"};
+constexpr std::string_view kParts[] = {"", "value", "time", "qualifier"};
+constexpr std::string_view kIndexTypes[] = {"bytes", "int64"};
+constexpr std::string_view kMatches[] = {"newest", "any"};
+constexpr std::string_view kTighterBases[] = {"follow", "refuse"};
 
 template <class E, size_t N>
 std::string text_of(const std::string_view (&names)[N], E value) {
@@ -173,6 +177,60 @@ AuditEntry added(const TableSchema& schema, const FamilySchema& family) {
   return entry;
 }
 
+std::string text_of(const std::vector<IndexPart>& parts) {
+  std::string text;
+  for (const IndexPart part : parts) text += (text.empty() ? "" : ", ") + text_of(kParts, part);
+  return text;
+}
+std::string text_of(const std::vector<IndexColumn>& columns) {
+  std::string text;
+  for (const IndexColumn& column : columns) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ", ", column.family,
+                        escape_bytes(column.qualifier));
+  }
+  return text;
+}
+
+// `before`: the index before the change, or the defaults for a new one.
+void add_index(const IndexSchema& before, const IndexSchema& after, Details& details) {
+  const auto qualifier = [](const IndexSchema& index) {
+    return index.qualifier ? "'" + escape_bytes(*index.qualifier) + "'" : std::string();
+  };
+  details.add("qualifier", qualifier(before), qualifier(after));
+  details.add("parts", text_of(before.parts), text_of(after.parts));
+  details.add("type", text_of(kIndexTypes, before.type), text_of(kIndexTypes, after.type));
+  details.add("match", text_of(kMatches, before.match), text_of(kMatches, after.match));
+  details.add("covered", text_of(before.covered), text_of(after.covered));
+  details.add("max_age_us", text_of(before.max_age_us), text_of(after.max_age_us));
+  details.add("tighter_base", text_of(kTighterBases, before.tighter_base),
+              text_of(kTighterBases, after.tighter_base));
+}
+
+AuditEntry about_index(AuditAction action, const TableSchema& schema, const IndexSchema& index) {
+  AuditEntry entry = entry_about(action, schema);
+  entry.family = index.family;
+  entry.details.push_back({"index", action == AuditAction::create_index ? "" : index.name,
+                           action == AuditAction::drop_index ? "" : index.name});
+  return entry;
+}
+
+// One entry per index that is dropped, created or altered.
+void describe_indexes(const TableSchema& before, const TableSchema& after,
+                      std::vector<AuditEntry>& entries) {
+  for (const IndexSchema& index : before.indexes) {
+    if (after.find_index(index.name) == nullptr)
+      entries.push_back(about_index(AuditAction::drop_index, after, index));
+  }
+  for (const IndexSchema& index : after.indexes) {
+    const IndexSchema* was = before.find_index(index.name);
+    if (was != nullptr && *was == index) continue;
+    entries.push_back(about_index(
+        was == nullptr ? AuditAction::create_index : AuditAction::alter_index, after, index));
+    Details details(entries.back(), was == nullptr);
+    add_index(was == nullptr ? IndexSchema() : *was, index, details);
+  }
+}
+
 }  // namespace
 
 AuditEntry entry_about(AuditAction action, const TableSchema& schema) {
@@ -223,6 +281,7 @@ std::vector<AuditEntry> describe_alteration(const TableSchema& before, const Tab
     }
     if (altered.new_rule || !altered.details.empty()) entries.push_back(std::move(altered));
   }
+  describe_indexes(before, after, entries);
   return entries;
 }
 

@@ -63,7 +63,7 @@ class AuditTrail {
 };
 
 // Describes a change of a table as audit entries: one for the table if it is created or its options
-// change, one per family created, dropped or changed.
+// change, one per family or index created, dropped or changed.
 
 // An entry about the table, without details.
 AuditEntry entry_about(AuditAction action, const TableSchema& schema);

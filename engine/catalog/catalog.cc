@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/catalog/index_change.h"
 #include "io/base/check.h"
 #include "io/base/saturating.h"
 
@@ -266,9 +267,12 @@ Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const
     const FamilySchema& old = *before.find_family(family.name);
     if (schema.find_family(family.name)->rule != old.rule) alteration.ruled.push_back(old);
   }
+  TRY_VOID(change_indexes(change, schema));
+  TRY_VOID(check_families_fit_indexes(before, schema));
   change.options.apply_to(schema.options);
   TRY_VOID(validate_schema(schema));
-  alteration.empty = schema.families == before.families && schema.options == before.options;
+  alteration.empty = schema.families == before.families && schema.options == before.options &&
+                     schema.indexes == before.indexes;
   if (!alteration.empty) ++schema.version;
   return alteration;
 }

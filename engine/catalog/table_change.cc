@@ -3,6 +3,8 @@
 #include <set>
 #include <string_view>
 
+#include "engine/catalog/index_change.h"
+
 namespace cellar::engine {
 namespace {
 
@@ -98,6 +100,7 @@ Result<void> validate_change(const TableChange& change) {
   for (const auto* list : {&change.add, &change.alter}) {
     for (const FamilySpec& family : *list) TRY_VOID(validate_spec(family));
   }
+  TRY_VOID(validate_indexes(change));
   TableOptions options;  // the bounds are independent, so the other options may have their defaults
   change.options.apply_to(options);
   return validate_options(options);
@@ -124,7 +127,7 @@ Result<void> check_exists(const TableChange& change, const TableMap& tables) {
     return fail(Errc::already_exists, "table '{}' has a family '{}' already", change.name,
                 family.name);
   }
-  return {};
+  return check_indexes_exist(change, table->schema);
 }
 
 }  // namespace cellar::engine

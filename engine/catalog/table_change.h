@@ -97,10 +97,10 @@ struct RuleUndo {
 // rule, a negative duration, contradictory parts.
 Result<void> validate_spec(const FamilySpec& family);
 
-// INVALID_ARGUMENT: an invalid family or option, or a duplicate family.
+// INVALID_ARGUMENT: an invalid family, index or option, or a duplicate family or index.
 Result<void> validate_change(const TableChange& change);
 
-// NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
+// NOT_FOUND: the table, or a family or index to alter or drop. ALREADY_EXISTS: one to add.
 Result<void> check_exists(const TableChange& change, const TableMap& tables);
 
 // A dropped table that can still be restored.

@@ -25,8 +25,9 @@ struct MergePlan {
   // commit in them visible to every reader that may see the output.
   std::vector<std::unique_ptr<EntryIterator>> inputs;
   std::vector<RangeTombstone> range_deletes;  // of all inputs
-  // The inputs are some of the tables of one run. A range delete is kept by one table of its run
-  // and covers the rows of all of them, so every range delete of the inputs stays.
+  // The inputs are some of the tables of one run that has range deletes. A range delete is kept by
+  // one table of its run and covers the rows of all of them, so every range delete of the inputs
+  // stays.
   bool part_of_run = false;
 
   // Read once, for the whole job.

@@ -1,5 +1,5 @@
-// IndexSet: the indexes of a table, prepared for making the entries of its cells. Immutable, so that
-// memtables and writers of tables on any shard share it. EntryMaker makes entries; each of its
+// IndexSet: the indexes of a table, prepared for making the entries of its cells. Immutable, so
+// that memtables and writers of tables on any shard share it. EntryMaker makes entries; each of its
 // users has its own.
 //
 //   EntryMaker maker(indexes);

@@ -17,9 +17,9 @@ std::string_view word(TimestampMeaning meaning) {
   return kWords[static_cast<size_t>(meaning)];
 }
 std::string_view word(AuditAction action) {
-  static constexpr std::string_view kWords[] = {"unknown",       "create table", "drop table",
-                                                "restore table", "alter table",  "add family",
-                                                "alter family",  "drop family",  "undo rule"};
+  static constexpr std::string_view kWords[] = {
+      "unknown",      "create table", "drop table", "restore table", "alter table", "add family",
+      "alter family", "drop family",  "undo rule",  "create index",  "alter index", "drop index"};
   const auto i = static_cast<size_t>(action);
   return kWords[i < std::size(kWords) ? i : 0];
 }
@@ -66,6 +66,23 @@ std::string options_text(const TableOptions& options) {
       duration_text(options.reclaim_within_us), options.dead_slack, options.reclaim_share);
 }
 
+std::string describe_index(const IndexSchema& index) {
+  static constexpr std::string_view kParts[] = {"", "value", "time", "qualifier"};
+  std::string parts;
+  for (const IndexPart part : index.parts) {
+    parts += (parts.empty() ? "" : ", ") + std::string(kParts[static_cast<size_t>(part)]);
+  }
+  const std::string column = index.qualifier ? ":" + escape_bytes(*index.qualifier) : std::string();
+  std::string text =
+      fmt::format("index {} '{}' on {}{} by {}", index.id, index.name, index.family, column, parts);
+  if (index.type == IndexType::int64) text += " as int64";
+  if (index.match == IndexMatch::any) text += "; any version";
+  if (!index.covered.empty()) text += fmt::format("; covers {} columns", index.covered.size());
+  if (index.max_age_us) text += "; own age " + duration_text(*index.max_age_us);
+  if (index.tighter_base == TighterBase::refuse) text += "; refuses a tighter rule";
+  return text;
+}
+
 Result<Lines> describe_table(Bytes state) {
   TRY(const TableState table, decode_table_state(state));
   const TableSchema& schema = table.schema;
@@ -86,6 +103,7 @@ Result<Lines> describe_table(Bytes state) {
                                                                 time_text(past.undo_until_us)));
     }
   }
+  for (const IndexSchema& index : schema.indexes) lines.push_back(describe_index(index));
   return lines;
 }
 

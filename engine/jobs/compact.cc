@@ -35,12 +35,19 @@ std::vector<BlobId> blobs_of(const std::vector<Ref<TabletTable>>& tables) {
   return blobs;
 }
 
-// Runs of the version with the same numbers, from `first` on, hold more tables than `runs`.
+bool has_range_deletes(const TabletRun& run) {
+  return std::ranges::any_of(
+      run.tables, [](const Ref<TabletTable>& table) { return table->meta().range_deletes > 0; });
+}
+
+// Runs of the version with the same numbers, from `first` on, hold more tables than `runs`, and
+// these may depend on each other: tables of one run share nothing but their range deletes.
 bool is_part(const Runs& runs, std::vector<TabletRun>::const_iterator first) {
+  const TabletRun& whole = *first;
   bool part = false;
   for (const TabletRun& run : runs) part |= run.tables.size() < (first++)->tables.size();
   CHECK(!part || runs.size() == 1, "{} runs are merged without some of their tables", runs.size());
-  return part;
+  return part && has_range_deletes(whole);
 }
 
 size_t tables_of(const Version& version) {
@@ -119,9 +126,9 @@ MergeRecord record_of(const Tablet& tablet, MergeReason reason, const MergeInput
 
 // REQUIRES: a turn of the merge slot; `version` is the tablet's, so that only a flush may
 // change it meanwhile, by adding newer runs. Tables may be left out of a single run, because they
-// do not overlap; where versions count nothing is done then, because a range delete in one of the
-// other tables may decide which cells are dead. A merge that does not reclaim uses all the time
-// available.
+// do not overlap; where versions count nothing is done then if the run has range deletes, because
+// one in another table may decide which cells are dead. A merge that does not reclaim uses all the
+// time available.
 Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
                                MergePurpose purpose) {
   ShardContext& shard = tablet.shard();
@@ -254,6 +261,24 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace plac
       if (table->blob() != blob) continue;
       Runs only{TabletRun{run.number, {table}}};
       MergePurpose purpose{MergeReason::dead_table, place};
+      co_return co_await merge_runs(tablet, std::move(version), std::move(only), purpose);
+    }
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> rewrite_for_indexes(Tablet& tablet, BlobId blob) {
+  CO_TRY(const MergeSlot::Turn turn, co_await tablet.shard().merge_slot.turn_to_reclaim(tablet));
+  co_await tablet.rule_hold().rules_known();
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  Ref<const Version> version = tablet.pin();
+  const bool counts = TableRetention(tablet.schema()).any_counts();
+  for (const TabletRun& run : version->runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (table->blob() != blob) continue;
+      const bool whole = counts && has_range_deletes(run);
+      Runs only{whole ? run : TabletRun{run.number, {table}}};
+      MergePurpose purpose{MergeReason::index, ReclaimPlace{}};
       co_return co_await merge_runs(tablet, std::move(version), std::move(only), purpose);
     }
   }

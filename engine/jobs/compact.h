@@ -30,6 +30,11 @@ struct ReclaimPlace {
 // reclaiming (compaction/pace.h). REQUIRES: as above.
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place);
 
+// Rewrites one table with the entries of the table's present indexes and without those of dropped
+// ones (build_indexes.h); together with its run where a range delete of the run may decide which of
+// its cells are dead. No effect if the table was replaced. Paced as reclaiming. REQUIRES: as above.
+Async<Result<void>> rewrite_for_indexes(Tablet& tablet, BlobId blob);
+
 // Merges the run of that number and all older ones into one; UINT64_MAX: from the newest on. No
 // effect if there are none or nothing would change. Paced as reclaiming. REQUIRES: as above.
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPlace place);

@@ -11,9 +11,8 @@ namespace {
 // Ranges are sorted and disjoint.
 bool has_row(const RowSet& rows, Bytes row) {
   const auto& ranges = rows.ranges();
-  const auto after = std::ranges::upper_bound(ranges, row, {}, [](const KeyRange& r) {
-    return Bytes(r.start);
-  });
+  const auto after =
+      std::ranges::upper_bound(ranges, row, {}, [](const KeyRange& r) { return Bytes(r.start); });
   return after != ranges.begin() && std::prev(after)->contains(row);
 }
 

@@ -77,8 +77,12 @@ Async<Result<bool>> PinnedRows::read_newest(Bytes row, const NamedColumns& colum
   if (outcome == NewestRead::Outcome::done) {
     for (size_t i = 0; i < newest_.cells(); ++i) {
       const CellView cell = newest_.cell(i);
-      cells.push_back({std::string(cell.family), std::string(cell.qualifier), cell.timestamp_us,
-                       std::string(cell.value), {}, {}});
+      cells.push_back({std::string(cell.family),
+                       std::string(cell.qualifier),
+                       cell.timestamp_us,
+                       std::string(cell.value),
+                       {},
+                       {}});
     }
   }
   newest_.clear();

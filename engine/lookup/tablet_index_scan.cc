@@ -134,9 +134,9 @@ Result<void> TabletIndexScan::check_tables() const {
 Result<void> TabletIndexScan::open() {
   version_ = Ref<const Version>(facts_->newest);
   instant_.stamp = facts_->visible;
-  instant_.now_us = std::max({shard_.runtime.clock.ask_us(),
-                              static_cast<int64_t>(instant_.stamp.value() / 1000),
-                              schema_->retention.not_before_us()});
+  instant_.now_us =
+      std::max({shard_.runtime.clock.ask_us(), static_cast<int64_t>(instant_.stamp.value() / 1000),
+                schema_->retention.not_before_us()});
   if (auto ready = check_tables(); !ready) {
     version_ = nullptr;
     return ready;
@@ -253,8 +253,7 @@ bool TabletIndexScan::is_dead(const Candidate& candidate, Bytes entry_value) con
   const std::optional<int64_t> expiry = index_entry_expiry(entry_value);
   if (!expiry) return false;
   if (*expiry != kNoExpiry) return *expiry < instant_.now_us;
-  return fatal_age_us_ &&
-         saturating_sub(instant_.now_us, candidate.timestamp_us) > *fatal_age_us_;
+  return fatal_age_us_ && saturating_sub(instant_.now_us, candidate.timestamp_us) > *fatal_age_us_;
 }
 
 Async<Result<void>> TabletIndexScan::take(const Candidate& candidate, Bytes entry_value,
@@ -335,8 +334,8 @@ Async<Result<bool>> TabletIndexScan::is_first_of_row(const Candidate& candidate)
   }
   for (const HitCell& cell : cells) {
     if (cell.family != index_.family) continue;
-    if (!test_.passes(candidate.row, cell.qualifier, cell.timestamp_us, cell.value,
-                      instant_.now_us, scratch_key_)) {
+    if (!test_.passes(candidate.row, cell.qualifier, cell.timestamp_us, cell.value, instant_.now_us,
+                      scratch_key_)) {
       continue;
     }
     if (spec_.reversed ? scratch_key_ > candidate.key : scratch_key_ < candidate.key)
@@ -368,9 +367,8 @@ Async<Result<void>> TabletIndexScan::explain(const Candidate& candidate, IndexHi
       newer |= cell.timestamp_us > candidate.timestamp_us && !cell.note.dead;
       continue;
     }
-    const bool passes =
-        test_.passes(candidate.row, candidate.qualifier, candidate.timestamp_us, cell.value,
-                     candidate.timestamp_us, scratch_key_);
+    const bool passes = test_.passes(candidate.row, candidate.qualifier, candidate.timestamp_us,
+                                     cell.value, candidate.timestamp_us, scratch_key_);
     if (scratch_key_ != candidate.key) continue;  // another value of that timestamp
     if (!passes) co_return Result<void>{};
     note_hiding(cell, newer);

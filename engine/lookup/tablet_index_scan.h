@@ -13,8 +13,8 @@
 //   3. With whole rows a row is given at its first hit in reading order, which follows from the row
 //      alone; so a resumed read gives it neither twice nor late.
 //
-// Example, index on f:q by value, newest: row r had "a", then "b". Both entries exist. The candidate
-// a r finds "b" as the newest version and is dropped; b r is a hit.
+// Example, index on f:q by value, newest: row r had "a", then "b". Both entries exist. The
+// candidate a r finds "b" as the newest version and is dropped; b r is a hit.
 #pragma once
 
 #include <memory>

@@ -33,6 +33,10 @@ enum class AuditAction : uint8_t {  // on disk and on the wire
   alter_family = 6,
   drop_family = 7,
   undo_rule = 8,
+  // The first detail is `index`, its name before and after the change.
+  create_index = 9,
+  alter_index = 10,
+  drop_index = 11,
 };
 
 // A property by its name in the schema, unit last; old and new value, numbers in decimal. Empty:
@@ -55,7 +59,7 @@ struct AuditEntry {
   TableId table_id;
   uint64_t schema_version = 0;  // after the change
   std::string table;
-  std::string family;  // empty: the table changed
+  std::string family;  // or that of the index; empty: the table changed
   // For a family: the rule before and after the change, if any.
   std::optional<RetentionRule> old_rule;
   std::optional<RetentionRule> new_rule;

@@ -11,7 +11,9 @@
 namespace cellar {
 namespace {
 
+// Of a table that has never had an index, and of any other.
 constexpr uint8_t kSchemaFormat = 6;
+constexpr uint8_t kIndexedSchemaFormat = 7;
 
 // Bits of a family's flags byte.
 constexpr uint8_t kHasPast = 1;
@@ -65,6 +67,13 @@ const FamilySchema* TableSchema::find_family(Bytes family_name) const {
 
 FamilySchema* TableSchema::find_family(Bytes family_name) {
   return const_cast<FamilySchema*>(std::as_const(*this).find_family(family_name));
+}
+
+const IndexSchema* TableSchema::find_index(Bytes index_name) const {
+  const auto it = std::lower_bound(
+      indexes.begin(), indexes.end(), index_name,
+      [](const IndexSchema& index, Bytes wanted) { return Bytes(index.name) < wanted; });
+  return it != indexes.end() && it->name == index_name ? &*it : nullptr;
 }
 
 Result<void> validate_table_name(Bytes name) {
@@ -146,6 +155,36 @@ Result<void> validate_family(const FamilySchema& family) {
   return validate_history(family);
 }
 
+namespace {
+
+// As stored: an own age may be above the age at which its family's rule kills, if the rule was
+// tightened later; a covered family may have been dropped.
+Result<void> validate_indexes(const TableSchema& schema) {
+  if (schema.indexes.size() > kMaxIndexes)
+    return fail(Errc::invalid_argument, "table '{}' has {} indexes; at most {} are allowed",
+                schema.name, schema.indexes.size(), kMaxIndexes);
+  if (schema.next_index == 0)
+    return fail(Errc::invalid_argument, "table '{}' has 0 for the id of its next index",
+                schema.name);
+  for (size_t i = 0; i < schema.indexes.size(); ++i) {
+    const IndexSchema& index = schema.indexes[i];
+    TRY_VOID(validate_index(index, schema, false));
+    if (i > 0 && schema.indexes[i - 1].name >= index.name)
+      return fail(Errc::invalid_argument,
+                  "index '{}' is out of order: indexes are sorted by name, and none is named twice",
+                  index.name);
+    const auto same_id = [&index](const IndexSchema& other) { return other.id == index.id; };
+    if (index.id == 0 || index.id >= schema.next_index ||
+        std::count_if(schema.indexes.begin(), schema.indexes.end(), same_id) != 1)
+      return fail(Errc::invalid_argument,
+                  "index '{}' has id {}; ids are distinct, from 1, and below the next one, {}",
+                  index.name, index.id, schema.next_index);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> validate_schema(const TableSchema& schema) {
   TRY_VOID(validate_table_name(schema.name));
   if (schema.granularity > Granularity::micros)
@@ -166,7 +205,7 @@ Result<void> validate_schema(const TableSchema& schema) {
     return fail(Errc::invalid_argument, "family '{}' is out of order: families are sorted by name",
                 schema.families[i].name);
   }
-  return {};
+  return validate_indexes(schema);
 }
 
 namespace {
@@ -231,8 +270,9 @@ FamilySchema read_family(Reader& in) {
 }  // namespace
 
 std::string encode_schema(const TableSchema& schema) {
+  const bool indexed = schema.next_index != 1 || !schema.indexes.empty();
   std::string out;
-  put_u8(out, kSchemaFormat);
+  put_u8(out, indexed ? kIndexedSchemaFormat : kSchemaFormat);
   put_u64(out, schema.id.value());
   put_u64(out, schema.version);
   put_bytes(out, schema.name);
@@ -248,16 +288,33 @@ std::string encode_schema(const TableSchema& schema) {
   put_u8(out, static_cast<uint8_t>(schema.options.bottom_compression));
   put_varint(out, schema.families.size());
   for (const FamilySchema& family : schema.families) put_family(out, family);
+  if (!indexed) return out;
+  put_varint(out, schema.next_index);
+  put_varint(out, schema.indexes.size());
+  for (const IndexSchema& index : schema.indexes) put_index(out, index);
   return out;
 }
+
+namespace {
+
+void read_indexes(Reader& in, TableSchema& schema) {
+  schema.next_index = in.varint();
+  const uint64_t indexes = in.varint();
+  for (uint64_t i = 0; i < indexes && in.ok(); ++i) {
+    IndexSchema index = read_index(in);
+    if (in.ok()) schema.indexes.push_back(std::move(index));
+  }
+}
+
+}  // namespace
 
 Result<TableSchema> decode_schema(Bytes encoded) {
   Reader in(encoded);
   const uint8_t format = in.u8();
-  if (in.ok() && format != kSchemaFormat)
+  if (in.ok() && format != kSchemaFormat && format != kIndexedSchemaFormat)
     return fail(Errc::failed_precondition,
-                "table schema has format {}; this program reads format {} only", format,
-                kSchemaFormat);
+                "table schema has format {}; this program reads formats {} and {} only", format,
+                kSchemaFormat, kIndexedSchemaFormat);
   TableSchema schema;
   schema.id = TableId{in.u64()};
   schema.version = in.u64();
@@ -277,6 +334,7 @@ Result<TableSchema> decode_schema(Bytes encoded) {
     FamilySchema family = read_family(in);
     if (in.ok()) schema.families.push_back(std::move(family));
   }
+  if (format == kIndexedSchemaFormat) read_indexes(in, schema);
   if (!in.ok() || !in.at_end())
     return fail(Errc::data_loss, "table schema of {} bytes is malformed", encoded.size());
   if (auto valid = validate_schema(schema); !valid)

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/catalog/audit_trail.h"
+#include "engine/catalog/index_change.h"
 #include "engine/retention/change_rule.h"
 #include "io/base/check.h"
 #include "io/loop/limited_work.h"
@@ -167,8 +168,9 @@ Async<Result<TableEntry>> TableAlterations::undo_held(Catalog::Alteration altera
     co_return fail(Errc::failed_precondition, "the rule '{}' cannot come back: {}",
                    describe_rule(family.rule), valid.error().message);
   }
-  auto entries = describe_undo(catalog_.map().find(Bytes(undo.table))->schema,
-                               alteration.entry.schema, undo.family);
+  const TableSchema& before = catalog_.map().find(Bytes(undo.table))->schema;
+  CO_TRY_VOID(check_families_fit_indexes(before, alteration.entry.schema));
+  auto entries = describe_undo(before, alteration.entry.schema, undo.family);
   co_return co_await put_in_force(std::move(alteration), ids, std::move(entries), std::move(by));
 }
 

@@ -108,6 +108,10 @@ Async<Result<void>> Node::compact_table(ShardId from, std::string name) {
   return parts_->calls.compact(from, std::move(name));
 }
 
+Async<Result<IndexStates>> Node::index_states(ShardId from, std::string table) {
+  return parts_->calls.index_states(from, std::move(table));
+}
+
 Async<Result<std::vector<TabletSize>>> Node::tablet_sizes(ShardId from, TableId table) {
   return parts_->calls.sizes(from, table);
 }

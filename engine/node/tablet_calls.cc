@@ -76,6 +76,33 @@ Async<Result<std::vector<TabletSize>>> TabletCalls::sizes(ShardId from, TableId 
   co_return sizes;
 }
 
+Async<Result<IndexStates>> TabletCalls::index_states(ShardId from, std::string table) {
+  IndexStates states;
+  Result<void> done;
+  for (int attempt = 0; attempt < kMapAttempts; ++attempt) {
+    const TableEntry* entry = shards_.part(from).tables.find(Bytes(table));
+    if (entry == nullptr) {
+      co_return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(table));
+    }
+    const TabletsByShard tablets = shards_.tablets_of(*entry);  // the map may change meanwhile
+    states = {.indexes = entry->schema.indexes, .states = {}};
+    for (const IndexSchema& index : states.indexes) states.states.push_back({.id = index.id});
+    done = {};
+    for (uint32_t i = 0; i < shards_.count() && done; ++i) {
+      if (tablets[i].empty() || states.indexes.empty()) continue;
+      auto there = [this, shard = ShardId{i}, ids = tablets[i], indexes = states.indexes] {
+        return shards_.engine(shard).index_states(ids, indexes);
+      };
+      auto some = co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there));
+      if (!some) done = std::unexpected(std::move(some).error());
+      for (size_t s = 0; some && s < some->size(); ++s) states.states[s].add((*some)[s]);
+    }
+    if (done || done.error().code != Errc::aborted) break;
+  }
+  if (!done) co_return std::unexpected(std::move(done).error());
+  co_return states;
+}
+
 Async<std::vector<EngineStats>> TabletCalls::stats(ShardId from) {
   std::vector<EngineStats> all;
   for (uint32_t i = 0; i < shards_.count(); ++i) {

@@ -23,6 +23,7 @@ class TabletCalls {
   Async<Result<void>> flush(ShardId from, std::string name);
   Async<Result<void>> compact(ShardId from, std::string name);
   Async<Result<std::vector<TabletSize>>> sizes(ShardId from, TableId table);
+  Async<Result<IndexStates>> index_states(ShardId from, std::string table);
   Async<std::vector<EngineStats>> stats(ShardId from);
   Async<Result<std::vector<TabletFigures>>> figures(ShardId from, TableId table);
   // reclaim_report.cc

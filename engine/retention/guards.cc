@@ -11,24 +11,7 @@
 namespace cellar::engine {
 namespace {
 
-using Kind = RuleNode::Kind;
-
 constexpr int64_t kSecondUs = 1'000'000;
-
-std::optional<int64_t> age_of_node(const RetentionRule& rule, size_t& next) {
-  const RuleNode& node = rule.nodes[next++];
-  if (node.kind == Kind::max_age) return node.value;
-  if (node.kind == Kind::max_versions) return std::nullopt;
-  const bool every = node.kind == Kind::intersection_of;
-  bool missing = false;
-  std::optional<int64_t> age;
-  for (uint32_t i = 0; i < node.children; ++i) {
-    const std::optional<int64_t> part = age_of_node(rule, next);
-    missing |= !part;
-    if (part) age = !age ? *part : every ? std::max(*age, *part) : std::min(*age, *part);
-  }
-  return every && missing ? std::nullopt : age;
-}
 
 // A cell and the bounds that it is checked against.
 struct Judged {
@@ -108,18 +91,12 @@ Result<void> check_alive(const Judged& cell, std::optional<int64_t> fatal_age) {
 
 }  // namespace
 
-std::optional<int64_t> fatal_age_us(const RetentionRule& rule) {
-  if (rule.keeps_everything()) return std::nullopt;
-  size_t next = 0;
-  return age_of_node(rule, next);
-}
-
 WriteGuards::WriteGuards(const TableSchema& schema) {
   families_.reserve(schema.families.size());
   for (const FamilySchema& family : schema.families) {
     Family& added = families_.emplace_back();
     added.schema = &family;
-    added.fatal_age_us = engine::fatal_age_us(family.rule);
+    added.fatal_age_us = cellar::fatal_age_us(family.rule);
     const bool windowed = family.window.past_us || family.window.future_us;
     added.open = !windowed && (!added.fatal_age_us || family.born_dead == BornDead::accept);
   }

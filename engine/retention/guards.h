@@ -2,10 +2,8 @@
 // window, and the refusal of cells that are dead on arrival. Evaluated at the time of the commit
 // from the request only: guards read no data.
 //
-// The fatal age of a rule kills regardless of other versions: for max_age it is its age, for
-// max_versions none, for a union the least of its parts', for an intersection the greatest if every
-// part has one. A cell without its own expiry is dead on arrival if it is older than that; a cell
-// with one if that time has passed, whatever the rule is.
+// A cell without its own expiry is dead on arrival if it is older than the fatal age of its
+// family's rule (model/fatal_age.h); a cell with one if that time has passed, whatever the rule is.
 //
 // Timestamps assigned by the server are in every window by definition. A family that accepts none
 // refuses them for form (model/mutation.h).
@@ -19,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/model/fatal_age.h"
 #include "engine/model/mutation.h"
 #include "engine/model/schema.h"
 #include "io/base/result.h"
@@ -44,8 +43,5 @@ class WriteGuards {
 
   std::vector<Family> families_;  // by name
 };
-
-// The fatal age; empty if the rule has none.
-std::optional<int64_t> fatal_age_us(const RetentionRule& rule);
 
 }  // namespace cellar::engine

@@ -21,6 +21,7 @@ Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
       flush_(shard.runtime.timers),
       compaction_(shard.runtime.timers),
       reclaim_(shard.runtime.timers),
+      index_(shard.runtime.timers),
       log_timer_(
           shard.runtime.timers, [](void* deaths) { static_cast<LogDeaths*>(deaths)->wake(); },
           &shard.wal.deaths) {}
@@ -29,6 +30,7 @@ void Maintenance::start() {
   spawn(shard_.runtime.executor, flush_loop());
   spawn(shard_.runtime.executor, compaction_loop());
   spawn(shard_.runtime.executor, reclaim_loop());
+  spawn(shard_.runtime.executor, index_loop());
   spawn(shard_.runtime.executor, release_loop());
   spawn(shard_.runtime.executor, log_loop());
 }
@@ -39,6 +41,7 @@ Async<void> Maintenance::stop() {
   flush_.wake.notify_all();
   compaction_.wake.notify_all();
   reclaim_.wake.notify_all();
+  index_.wake.notify_all();
   shard_.memory.gauge.release.wake();
   shard_.wal.deaths.wake();
   if (shard_.wal.log) shard_.wal.log->give_up_erasing();
@@ -48,6 +51,7 @@ Async<void> Maintenance::stop() {
 void Maintenance::runs_changed(TabletId tablet) {
   to_compact_.insert(tablet);
   compaction_.wake.notify_all();
+  indexes_changed(tablet);
   rules_changed();
 }
 
@@ -256,14 +260,19 @@ void Maintenance::resume_merges() {
   compaction_.wake.notify_all();
 }
 
-// In turns: under load a tablet has its next merge due as soon as one ends.
-TabletId Maintenance::next_to_compact() {
-  auto next = to_compact_.upper_bound(compacted_);
-  if (next == to_compact_.end()) next = to_compact_.begin();
-  compacted_ = *next;
-  to_compact_.erase(next);
-  return compacted_;
+namespace {
+
+// Takes the one after the last one. In turns: under load a tablet has its next merge due as soon as
+// one ends. REQUIRES: there is one.
+TabletId take_next(std::set<TabletId>& tablets, TabletId& last) {
+  auto next = tablets.upper_bound(last);
+  if (next == tablets.end()) next = tablets.begin();
+  last = *next;
+  tablets.erase(next);
+  return last;
 }
+
+}  // namespace
 
 Async<void> Maintenance::compaction_loop() {
   auto pass = loops_.enter();
@@ -272,7 +281,7 @@ Async<void> Maintenance::compaction_loop() {
       co_await compaction_.wake.wait();
       continue;
     }
-    const TabletId id = next_to_compact();
+    const TabletId id = take_next(to_compact_, compacted_);
     auto done = co_await compact_one(id);
     if (done || shard_.wal.is_stopped()) continue;
     // After a schema change the merge begins again. A dropped tablet is not found again.
@@ -280,6 +289,40 @@ Async<void> Maintenance::compaction_loop() {
     if (is_given_up(done.error())) continue;
     to_compact_.insert(id);
     back_off(compaction_, "compaction", done.error());
+  }
+}
+
+// ---- indexes
+
+Async<Result<void>> Maintenance::index_one(TabletId id, bool extras) {
+  const auto it = tablets_.find(id);
+  if (it == tablets_.end()) co_return Result<void>{};
+  auto pass = it->second->gate().enter();
+  if (!pass) co_return Result<void>{};
+  CO_TRY(const IndexNext next, co_await build_indexes(*it->second, extras));
+  if (next == IndexNext::missing) to_index_.insert(id);
+  if (next == IndexNext::extra) extra_indexes_.insert(id);
+  co_return Result<void>{};
+}
+
+Async<void> Maintenance::index_loop() {
+  auto pass = loops_.enter();
+  size_t looked_at = 0;
+  while (pass && !stopping_) {
+    const bool extras = to_index_.empty();
+    std::set<TabletId>& due = extras ? extra_indexes_ : to_index_;
+    if (waits(index_) || due.empty() || shard_.wal.is_stopped()) {
+      co_await index_.wake.wait();
+      continue;
+    }
+    if (++looked_at % kReclaimLooks == 0) co_await yield_now();
+    if (due.empty()) continue;
+    const TabletId id = take_next(due, indexed_);
+    auto done = co_await index_one(id, extras);
+    // An alteration tells of the tablet again; a dropped one is not found again.
+    if (done || is_given_up(done.error()) || shard_.wal.is_stopped()) continue;
+    due.insert(id);
+    back_off(index_, "building an index", done.error());
   }
 }
 

@@ -1,7 +1,7 @@
 // Maintenance: the background work of a shard: flushing, compacting, reclaiming, trimming its log.
 // Three loops, so that a long compaction does not block a flush; each does one thing at a time. A
-// fourth frees the memory of destroyed memtables and pays the debts of the cache, a fifth has the
-// log cleared in time.
+// fourth builds indexes, a fifth frees the memory of destroyed memtables and pays the debts of the
+// cache, a sixth has the log cleared in time.
 //
 // The next flush, in this order:
 //   1. the biggest memtable, while all of them exceed the soft limit;
@@ -18,6 +18,11 @@
 // if reclaiming, which merges more, would otherwise have to wait for it, until there are
 // kRunsThatCannotWait runs too many.
 //
+// Building indexes (build_indexes.h) rewrites tables one after the other, at the pace of
+// reclaiming, as soon as there is something to do: indexes that are not ready first, tablet by
+// tablet, and what dropped ones have left when no tablet has those. Flushes, merges and alterations
+// tell of it.
+//
 // A failed job changes nothing, is reported, and is retried after kRetryUs, so that the shard
 // recovers from a full disk. A stopped shard (its log or the manifest failed) does not flush.
 #pragma once
@@ -29,6 +34,7 @@
 #include <set>
 #include <string_view>
 
+#include "engine/jobs/build_indexes.h"
 #include "engine/tablet/shard_context.h"
 #include "engine/tablet/tablet.h"
 #include "io/loop/event.h"
@@ -89,6 +95,11 @@ class Maintenance {
   // There may be something to flush.
   void wake_flush() { flush_.wake.notify_all(); }
   void runs_changed(TabletId tablet);
+  // The tablet's tables, or the indexes that they should have, have changed.
+  void indexes_changed(TabletId tablet) {
+    to_index_.insert(tablet);
+    index_.wake.notify_all();
+  }
   // Rules have changed: something may be due sooner or later.
   void rules_changed() {
     ++reclaim_told_;
@@ -110,6 +121,7 @@ class Maintenance {
   Async<void> flush_loop();
   Async<void> compaction_loop();
   Async<void> reclaim_loop();
+  Async<void> index_loop();
   Async<void> release_loop();
   Async<void> log_loop();
   Async<ReclaimTurn> next_to_reclaim();
@@ -119,7 +131,7 @@ class Maintenance {
   void resume_merges();
   Async<Result<void>> flush_one(Tablet* tablet);
   Async<Result<void>> compact_one(TabletId id);
-  TabletId next_to_compact();  // REQUIRES: there is one
+  Async<Result<void>> index_one(TabletId id, bool extras);
   Tablet* next_to_flush() const;
   Tablet* longest_dead_in_memory() const;
   bool asks_for_time(int64_t due_us);
@@ -135,6 +147,7 @@ class Maintenance {
   LoopState flush_;
   LoopState compaction_;
   LoopState reclaim_;
+  LoopState index_;
   Timer log_timer_;
   LogPosition log_cleared_to_ = kLogBegin;  // memtables that start before this are flushed
   uint64_t reclaim_told_ = 0;               // number of changes that affect reclaiming
@@ -143,6 +156,9 @@ class Maintenance {
   std::set<TabletId> to_compact_;
   std::set<TabletId> to_compact_later_;  // after reclaiming
   TabletId compacted_;                   // the last one
+  std::set<TabletId> to_index_;          // may have an index that is not ready
+  std::set<TabletId> extra_indexes_;     // have dropped indexes on disk
+  TabletId indexed_;                     // the last one
   int64_t looks_every_us_ = INT64_MAX;   // as of the last check for flushes
   bool stopping_ = false;
   Gate loops_{"maintenance"};

@@ -22,6 +22,9 @@ constexpr size_t kTokenShare = 8;  // of the node's memory: one in this many, at
 constexpr size_t kMostFrozen = 2;  // memtables
 constexpr double kMostRunsBehind = 24;
 
+// Tablets whose indexes are looked at between two yields.
+constexpr size_t kIndexLooks = 16;
+
 size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
   return std::min(options.token_bytes, options.memory_bytes / kTokenShare) / shards;
 }
@@ -317,6 +320,22 @@ void ShardEngine::add(std::vector<TabletSeed> seeds) {
   maintenance_.tablets_added(reclaim_within_us);
 }
 
+Async<Result<std::vector<IndexState>>> ShardEngine::index_states(std::vector<TabletId> ids,
+                                                                 std::vector<IndexSchema> indexes) {
+  std::vector<IndexState> states;
+  for (const IndexSchema& index : indexes) states.push_back({.id = index.id});
+  size_t looked_at = 0;
+  for (const TabletId id : ids) {
+    if (++looked_at % kIndexLooks == 0) co_await yield_now();
+    CO_TRY(const Tablet* tablet, find(id, Epoch{}));
+    const int64_t now_us = context_.runtime.clock.now_us();
+    for (size_t i = 0; i < indexes.size(); ++i) {
+      states[i].add(index_state_of(*tablet, indexes[i], now_us));
+    }
+  }
+  co_return states;
+}
+
 CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {
   CommitStamp last{static_cast<uint64_t>(context_.runtime.clock.now_us()) * 1000};
   for (TabletId id : ids) last = std::max(last, tablets_.at(id)->last_stamp());
@@ -335,7 +354,10 @@ void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& sch
   // The instant of a change may be another shard's reading. From now on reads on this shard are not
   // judged earlier, even after the change is undone or forgotten.
   context_.runtime.clock.raise(static_cast<int64_t>(last_rule_change(schema).value() / 1000));
-  for (TabletId id : ids) tablets_.at(id)->alter(schema);
+  for (TabletId id : ids) {
+    tablets_.at(id)->alter(schema);
+    maintenance_.indexes_changed(id);
+  }
   maintenance_.tables_changed();
 }
 

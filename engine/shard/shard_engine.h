@@ -122,6 +122,9 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
   // Reclaim figures of the tablets that are here and stay; `files`: number of worst files included.
   Async<ShardReclaim> shard_reclaim(std::vector<TabletId> ids, size_t files);
+  // Of each index, the sum of its states in these tablets. ABORTED: one is not here.
+  Async<Result<std::vector<IndexState>>> index_states(std::vector<TabletId> ids,
+                                                      std::vector<IndexSchema> indexes);
   // The sources of the tablets that are here.
   std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
   // Like open_scan, with a watch. ABORTED also if the tablet uses another version of the schema.

@@ -20,7 +20,8 @@ void SectionWriter::add(Bytes key, Bytes value) {
 
 void SectionWriter::add_to(size_t level, Bytes key, Bytes value) {
   const BlockWriter& block = levels_[level].block;
-  if (!block.empty() && block.bytes() + key.size() + value.size() > options_.block_bytes) cut(level);
+  if (!block.empty() && block.bytes() + key.size() + value.size() > options_.block_bytes)
+    cut(level);
   levels_[level].block.add(key, value);
   levels_[level].last_key.assign(key);
 }
@@ -29,8 +30,8 @@ BlockHandle SectionWriter::cut(size_t level) {
   BlockHandle handle;
   handle.offset = offset_;
   const size_t begin = out_.size();
-  handle.size = append_block(out_, levels_[level].block.finish(), options_.compress, options_.blob,
-                             offset_);
+  handle.size =
+      append_block(out_, levels_[level].block.finish(), options_.compress, options_.blob, offset_);
   offset_ += handle.size;
   section_.checksum = crc32c(Bytes(out_).substr(begin), section_.checksum);
   levels_[level].block.reset();
@@ -201,9 +202,8 @@ std::optional<Step> SectionIterator::open(size_t level, const BlockHandle& handl
 }
 
 BlockRef SectionIterator::find(const BlockHandle& handle) {
-  const auto came = std::ranges::find_if(loaded_, [&handle](const BlockRef& block) {
-    return block->key().offset == handle.offset;
-  });
+  const auto came = std::ranges::find_if(
+      loaded_, [&handle](const BlockRef& block) { return block->key().offset == handle.offset; });
   if (came != loaded_.end()) return *came;
   return table_->loader().cache().find({table_->id(), handle.offset});
 }
@@ -230,9 +230,9 @@ void SectionIterator::add_next_leaves(std::vector<BlockHandle>& run) const {
 }
 
 Step SectionIterator::damaged(size_t level) {
-  error_ = Error(Errc::data_loss,
-                 fmt::format("{}: an index section is malformed",
-                             block_name(table_->id(), levels_[level].handle.offset)));
+  error_ =
+      Error(Errc::data_loss, fmt::format("{}: an index section is malformed",
+                                         block_name(table_->id(), levels_[level].handle.offset)));
   return Step::failed;
 }
 

@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/read/explainer.h"
@@ -37,6 +38,13 @@ Result<void> check_range(const RangeDelete& range) {
   return fail(Errc::invalid_argument,
               "a bound of {} bytes is longer than a row key may be, which is {}", longest,
               kMaxRowKeyBytes);
+}
+
+// Which indexes a memtable of the table has.
+std::set<uint64_t> index_ids(const TableSchema& schema) {
+  std::set<uint64_t> ids;
+  for (const IndexSchema& index : schema.indexes) ids.insert(index.id);
+  return ids;
 }
 
 TableSums sums_of(const std::vector<TabletRun>& runs) {
@@ -474,6 +482,7 @@ void Tablet::alter(TableSchema schema) {
     orphans_.since_us = shard_.runtime.clock.now_us();
   }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
+  if (index_ids(schema_->value) != index_ids(schema)) memtables_.renew();
   schema_ = new SchemaSnapshot(std::move(schema));
   row_owner_ = shard_.rows.new_owner();
   shard_.wal.deaths.note_all(log_clear_us());

@@ -146,7 +146,8 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   // ---- altering the table ----
   // Writes and new cursors use `schema` after this, and commits are stamped above every family's
   // creation (alter_table.h says why). Cursors keep theirs to the end of
-  // a row, and merges to their end.
+  // a row, and merges to their end. Where an index is created or dropped, commits go to a new
+  // memtable: one has the same indexes from its first commit to its last.
   void alter(TableSchema schema);
   RuleHold& rule_hold() { return rule_hold_; }
   const RuleHold& rule_hold() const { return rule_hold_; }

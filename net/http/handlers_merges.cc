@@ -16,8 +16,8 @@ using wire::fb::Op;
 namespace {
 
 std::string_view reason_name(engine::MergeReason reason) {
-  constexpr std::string_view kNames[engine::kMergeReasons] = {"runs", "dead_table", "dead_runs",
-                                                              "removal", "request"};
+  constexpr std::string_view kNames[engine::kMergeReasons] = {"runs",    "dead_table", "dead_runs",
+                                                              "removal", "request",    "index"};
   return kNames[static_cast<size_t>(reason)];
 }
 

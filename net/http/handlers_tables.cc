@@ -229,9 +229,18 @@ Async<HttpResponse> handle_rule_history(HttpNode& node, const HttpRequest& reque
 }
 
 Async<HttpResponse> handle_audit(HttpNode& node, const HttpRequest& request) {
-  constexpr std::string_view kActions[] = {
-      "",           "create_table", "drop_table",  "restore_table", "alter_table",
-      "add_family", "alter_family", "drop_family", "undo_rule"};
+  constexpr std::string_view kActions[] = {"",
+                                           "create_table",
+                                           "drop_table",
+                                           "restore_table",
+                                           "alter_table",
+                                           "add_family",
+                                           "alter_family",
+                                           "drop_family",
+                                           "undo_rule",
+                                           "create_index",
+                                           "alter_index",
+                                           "drop_index"};
   const Result<uint64_t> limit = number_parameter(request, "limit", 100, kMaxAudit);
   if (!limit) co_return json_error(limit.error());
   engine::AuditQuery query;

@@ -202,6 +202,9 @@ std::vector<engine::DroppedTable> TestNode::dropped_tables() {
 engine::AuditPage TestNode::audit_log(engine::AuditQuery query) {
   return block_on(0, node().audit_log(ShardId{0}, std::move(query)));
 }
+Result<engine::IndexStates> TestNode::index_states(std::string table) {
+  return block_on(0, node().index_states(ShardId{0}, std::move(table)));
+}
 Result<void> TestNode::flush(std::string table) {
   return block_on(0, node().flush_table(ShardId{0}, std::move(table)));
 }

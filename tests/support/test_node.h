@@ -123,6 +123,7 @@ class TestNode {
   std::vector<engine::DroppedTable> dropped_tables();
   engine::AuditPage audit_log(engine::AuditQuery query = {});
   engine::Author author{"test", "memory"};  // of the changes above
+  Result<engine::IndexStates> index_states(std::string table);
   Result<void> flush(std::string table);
   Result<std::vector<engine::TabletDescriptor>> split(TabletId tablet, std::string row = "");
   Result<engine::TabletDescriptor> merge(TabletId left, TabletId right);

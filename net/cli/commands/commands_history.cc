@@ -21,15 +21,18 @@ struct ActionName {
   std::string_view sentence;  // for text output
 };
 ActionName name_of(AuditAction action) {
-  static constexpr std::array<ActionName, 9> kNames = {{{"unknown", "changed"},
-                                                        {"create_table", "table made"},
-                                                        {"drop_table", "table deleted"},
-                                                        {"restore_table", "table restored"},
-                                                        {"alter_table", "options changed"},
-                                                        {"add_family", "family added"},
-                                                        {"alter_family", "family changed"},
-                                                        {"drop_family", "family removed"},
-                                                        {"undo_rule", "change of rule undone"}}};
+  static constexpr std::array<ActionName, 12> kNames = {{{"unknown", "changed"},
+                                                         {"create_table", "table made"},
+                                                         {"drop_table", "table deleted"},
+                                                         {"restore_table", "table restored"},
+                                                         {"alter_table", "options changed"},
+                                                         {"add_family", "family added"},
+                                                         {"alter_family", "family changed"},
+                                                         {"drop_family", "family removed"},
+                                                         {"undo_rule", "change of rule undone"},
+                                                         {"create_index", "index made"},
+                                                         {"alter_index", "index changed"},
+                                                         {"drop_index", "index removed"}}};
   const auto i = static_cast<size_t>(action);
   return kNames[i < kNames.size() ? i : 0];
 }
@@ -51,6 +54,7 @@ std::string what_text(const AuditEntry& entry) {
     if (!text.empty()) text += "; ";
     text += name;
     if (!before.empty()) text += " " + before;
+    if (before == after) return;  // what was changed
     if (!before.empty() && !after.empty()) text += " ->";
     if (!after.empty()) text += " " + after;
   };

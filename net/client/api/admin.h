@@ -159,7 +159,11 @@ enum class AuditAction : uint8_t {  // as on the wire
   add_family = 5,
   alter_family = 6,
   drop_family = 7,
-  undo_rule = 8
+  undo_rule = 8,
+  // The first detail is "index", its name before and after the change.
+  create_index = 9,
+  alter_index = 10,
+  drop_index = 11
 };
 
 // A property by its name in the schema, unit last; numbers are decimal. Empty: absent.

@@ -8,6 +8,7 @@ const REASONS = {
   dead_runs: ["overwritten cells", "runs were merged to drop what newer data or an older rule had killed"],
   removal: ["wholly dead", "tables that were wholly dead were removed unread"],
   request: ["asked for", "a client or a merge of tablets asked for it"],
+  index: ["indexes", "a table was rewritten for indexes that were created or dropped"],
 };
 
 // Kept from one visit of the view to the next.

@@ -58,7 +58,8 @@ function requestRow(one, now) {
 // ---- audit
 
 const ACTIONS = { create_table: "table created", drop_table: "table dropped", restore_table: "table restored", alter_table: "options changed", add_family: "family added",
-  alter_family: "family changed", drop_family: "family dropped", undo_rule: "rule change undone" };
+  alter_family: "family changed", drop_family: "family dropped", undo_rule: "rule change undone",
+  create_index: "index created", alter_index: "index changed", drop_index: "index dropped" };
 
 export function audit() {
   return {

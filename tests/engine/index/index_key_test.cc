@@ -229,7 +229,9 @@ TEST(EntryMaker, MakesTheEntriesOfACellInItsIndexes) {
     std::vector<std::tuple<size_t, std::string, std::string>> entries;
     maker.make(
         parsed, value,
-        [&](size_t index, Bytes entry, Bytes expiry) { entries.emplace_back(index, entry, expiry); },
+        [&](size_t index, Bytes entry, Bytes expiry) {
+          entries.emplace_back(index, entry, expiry);
+        },
         [](size_t) {});
     return entries;
   };

@@ -14,9 +14,18 @@ using Story = std::vector<std::string>;
 
 // Newest first: "alter_family t.f: maxversions=3 -> maxversions=1; undo_window_us 5 -> 6".
 Story story(const engine::AuditPage& page) {
-  static constexpr std::string_view kNames[] = {
-      "",           "create_table", "drop_table",  "restore_table", "alter_table",
-      "add_family", "alter_family", "drop_family", "undo_rule"};
+  static constexpr std::string_view kNames[] = {"",
+                                                "create_table",
+                                                "drop_table",
+                                                "restore_table",
+                                                "alter_table",
+                                                "add_family",
+                                                "alter_family",
+                                                "drop_family",
+                                                "undo_rule",
+                                                "create_index",
+                                                "alter_index",
+                                                "drop_index"};
   Story lines;
   for (const AuditEntry& entry : page.entries) {
     std::string line = fmt::format("{} {}", kNames[static_cast<size_t>(entry.action)], entry.table);

@@ -17,12 +17,12 @@ std::vector<IndexSchema> two_indexes() {
   by_time.id = 4;
   by_time.name = "time";
   by_time.family = "f";
-  by_time.parts = {IndexPart::time};
+  by_time.parts = {cellar::IndexPart::time};
   IndexSchema by_qualifier;
   by_qualifier.id = 7;
   by_qualifier.name = "qualifier";
   by_qualifier.family = "g";
-  by_qualifier.parts = {IndexPart::qualifier, IndexPart::time};
+  by_qualifier.parts = {cellar::IndexPart::qualifier, cellar::IndexPart::time};
   return {by_time, by_qualifier};
 }
 
