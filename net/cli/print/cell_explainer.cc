@@ -33,11 +33,11 @@ namespace {
 std::string hidden_from_index(DeathCause cause) {
   switch (cause) {
     case DeathCause::own_age:
-      return "not found: past the index's own age";
+      return "not found: older than the index's own age";
     case DeathCause::not_newest:
       return "not found: a newer version of the column counts";
     case DeathCause::replaced:
-      return "not found: its value was replaced";
+      return "not found: replaced by another value, or gone";
     default:
       return {};
   }
@@ -47,10 +47,7 @@ std::string hidden_from_index(DeathCause cause) {
 
 std::string CellExplainer::text(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
-  if (std::string hidden = hidden_from_index(why.cause); !hidden.empty()) {
-    const bool timed = why.cause == DeathCause::own_age && why.dies_at_us != INT64_MAX;
-    return timed ? hidden + " since " + format_time(why.dies_at_us) : hidden;
-  }
+  if (std::string hidden = hidden_from_index(why.cause); !hidden.empty()) return hidden;
   if (!why.dead && why.dies_at_us == INT64_MAX) return "lives on";
   const int64_t now_us = history(cell.family).now_us;
   const std::string when =
@@ -81,7 +78,9 @@ std::string CellExplainer::text(const client::Cell& cell) {
 
 std::string CellExplainer::json(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
-  std::string out = fmt::format(",\"dead\":{}", why.dead);
+  // Outside the index it may live.
+  const bool lives = why.cause == DeathCause::own_age || why.cause == DeathCause::not_newest;
+  std::string out = fmt::format(",\"dead\":{}", why.dead && !lives);
   if (why.dies_at_us != INT64_MAX) out += fmt::format(",\"dies_at\":{}", why.dies_at_us);
   if (why.cause != DeathCause::none) out += fmt::format(",\"cause\":\"{}\"", name_of(why.cause));
   if (const std::string part = clause(cell); !part.empty()) {
