@@ -37,8 +37,8 @@ Result<void> validate_spec(const IndexSpec& spec) {
   for (const std::string_view name : names) probe.families.emplace_back().name = name;
   TRY_VOID(validate_index(index, probe, true));
   if (!spec.type || index.has(IndexPart::value)) return {};
-  return fail(Errc::invalid_argument,
-              "index '{}': a type belongs to a value part, and it has none", index.name);
+  return fail(Errc::invalid_argument, "index '{}': a type belongs to a value part, and it has none",
+              index.name);
 }
 
 Result<void> validate_parts(const IndexChange& change) {
@@ -118,8 +118,9 @@ Result<void> change_indexes(const TableChange& change, TableSchema& schema) {
                   "created",
                   schema.name, kMaxIndexes, index.name);
     ++schema.next_index;
-    const auto place = std::find_if(schema.indexes.begin(), schema.indexes.end(),
-                                    [&](const IndexSchema& other) { return other.name > index.name; });
+    const auto place =
+        std::find_if(schema.indexes.begin(), schema.indexes.end(),
+                     [&](const IndexSchema& other) { return other.name > index.name; });
     schema.indexes.insert(place, std::move(index));
   }
   return {};

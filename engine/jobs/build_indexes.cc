@@ -21,16 +21,14 @@ bool has_index(const TableMeta& meta, const IndexSchema& index, int64_t now_us) 
 }
 
 bool has_all(const TableMeta& meta, const TableSchema& schema, int64_t now_us) {
-  return std::ranges::all_of(schema.indexes, [&](const IndexSchema& index) {
-    return has_index(meta, index, now_us);
-  });
+  return std::ranges::all_of(
+      schema.indexes, [&](const IndexSchema& index) { return has_index(meta, index, now_us); });
 }
 
 bool has_dropped(const TableMeta& meta, const TableSchema& schema) {
   return std::ranges::any_of(meta.sections, [&](const IndexSection& section) {
-    return std::ranges::none_of(schema.indexes, [&](const IndexSchema& index) {
-      return index.id == section.index;
-    });
+    return std::ranges::none_of(
+        schema.indexes, [&](const IndexSchema& index) { return index.id == section.index; });
   });
 }
 
@@ -101,7 +99,8 @@ Async<Result<IndexNext>> build_indexes(Tablet& tablet, bool extras) {
   const IndexWork before = index_work_of(tablet, clock.now_us());
   if (!before.missing && !before.extra) co_return IndexNext::nothing;
   if (!before.missing && !extras) co_return IndexNext::extra;
-  CO_TRY_VOID(co_await rewrite_for_indexes(tablet, before.missing ? *before.missing : *before.extra));
+  CO_TRY_VOID(
+      co_await rewrite_for_indexes(tablet, before.missing ? *before.missing : *before.extra));
   const IndexWork after = index_work_of(tablet, clock.now_us());
   // A flush adds tables that have everything, so what is left decreases.
   if (before.missing ? after.missing_tables >= before.missing_tables

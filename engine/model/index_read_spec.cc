@@ -66,8 +66,8 @@ Result<void> check_time(const TimeRange& time, const IndexSchema& index, Granula
 // Cells are returned as they are.
 Result<void> check_row(const IndexReadSpec& spec) {
   const ReadSpec& row = spec.row;
-  const bool narrowed = row.filter != nullptr || row.versions != 0 || row.time_range.start_us != 0 ||
-                        row.time_range.end_us != kMaxTimestampUs;
+  const bool narrowed = row.filter != nullptr || row.versions != 0 ||
+                        row.time_range.start_us != 0 || row.time_range.end_us != kMaxTimestampUs;
   if (spec.whole_rows || !narrowed) return {};
   return fail(Errc::invalid_argument, "index '{}': a filter is for whole rows only", spec.index);
 }

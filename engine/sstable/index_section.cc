@@ -20,7 +20,9 @@ void SectionWriter::add(Bytes key, Bytes value) {
 
 void SectionWriter::add_to(size_t level, Bytes key, Bytes value) {
   const BlockWriter& block = levels_[level].block;
-  if (!block.empty() && block.bytes() + key.size() + value.size() > options_.block_bytes)
+  // With fewer entries in a node, long keys would make a tree that does not become narrower.
+  const size_t least = level == 0 ? 1 : kLeastNodeEntries;
+  if (block.entries() >= least && block.bytes() + key.size() + value.size() > options_.block_bytes)
     cut(level);
   levels_[level].block.add(key, value);
   levels_[level].last_key.assign(key);
@@ -45,7 +47,7 @@ BlockHandle SectionWriter::cut(size_t level) {
 }
 
 IndexSection SectionWriter::finish() {
-  if (section_.entries == 0) return section_;
+  if (section_.entries == 0) return {};
   // The lowest level that has one block in all is the root.
   for (size_t level = 0;; ++level) {
     const bool is_root = levels_[level].blocks == 0;

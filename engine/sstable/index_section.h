@@ -38,6 +38,8 @@ class SectionWriter {
   IndexSection finish();
 
  private:
+  static constexpr size_t kLeastNodeEntries = 4;
+
   // The open block of each level, leaves first.
   struct Level {
     BlockWriter block;

@@ -1,8 +1,7 @@
 // The conditions of a read through an index: what is refused.
-#include "engine/model/index_read_spec.h"
-
 #include <gtest/gtest.h>
 
+#include "engine/model/index_read_spec.h"
 #include "io/base/coding.h"
 
 namespace cellar {

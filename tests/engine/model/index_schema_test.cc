@@ -59,7 +59,8 @@ std::string refusal(Set set, bool creates = true) {
 }
 
 TEST(IndexName, HasOneToSixtyFourOfTheAllowedCharacters) {
-  for (const char* good : {"i", "-", ".", "_a-b.C9"}) EXPECT_TRUE(validate_index_name(good)) << good;
+  for (const char* good : {"i", "-", ".", "_a-b.C9"})
+    EXPECT_TRUE(validate_index_name(good)) << good;
   for (const char* bad : {"", "a:b", "no spaces"}) EXPECT_FALSE(validate_index_name(bad)) << bad;
   EXPECT_TRUE(validate_index_name(std::string(64, 'x')));
   EXPECT_FALSE(validate_index_name(std::string(65, 'x')));
@@ -79,9 +80,15 @@ TEST(Index, HasTheKeyPartsOfItsKindAndNoOthers) {
     EXPECT_EQ(good(column, {value, time}), column);
     EXPECT_EQ(good(column, {qualifier, time}), !column);
     EXPECT_TRUE(good(column, {time}));
-    for (const auto& parts : std::vector<std::vector<IndexPart>>{
-             {}, {qualifier}, {time, value}, {value, value}, {value, qualifier}, {time, time},
-             {value, time, qualifier}, {static_cast<IndexPart>(0)}, {static_cast<IndexPart>(4)}})
+    for (const auto& parts : std::vector<std::vector<IndexPart>>{{},
+                                                                 {qualifier},
+                                                                 {time, value},
+                                                                 {value, value},
+                                                                 {value, qualifier},
+                                                                 {time, time},
+                                                                 {value, time, qualifier},
+                                                                 {static_cast<IndexPart>(0)},
+                                                                 {static_cast<IndexPart>(4)}})
       EXPECT_FALSE(good(column, parts));
   }
   EXPECT_EQ(refusal([](auto& i) { i.parts = {time, value}; }),
@@ -233,9 +240,9 @@ TEST(IndexedSchema, ATableThatHasNeverHadAnIndexKeepsItsBytes) {
 
 TEST(IndexedSchema, BytesAreTheOnesOfTheWorkedExample) {
   TableSchema schema = indexed(worked_example());
-  const unsigned char want[] = {0x03, 0x01, 0x02, 0x01, 0x69, 0x01, 0x66, 0x03, 0x01, 0x71,
-                                0x02, 0x01, 0x02, 0x01, 0x00, 0x01, 0x01, 0x66, 0x01, 0x61,
-                                0x80, 0xc0, 0xdd, 0xee, 0xc1, 0x02, 0x01};
+  const unsigned char want[] = {0x03, 0x01, 0x02, 0x01, 0x69, 0x01, 0x66, 0x03, 0x01,
+                                0x71, 0x02, 0x01, 0x02, 0x01, 0x00, 0x01, 0x01, 0x66,
+                                0x01, 0x61, 0x80, 0xc0, 0xdd, 0xee, 0xc1, 0x02, 0x01};
   const std::string bytes = encode_schema(schema);
   std::string plain = encode_schema(table());
   plain[0] = 7;

@@ -261,8 +261,8 @@ TEST_F(IndexAlter, UnderFollowTheRuleMayOvertakeTheIndexWhichKeepsItsAge) {
   TableChange options = of_table();
   options.options.durability = Durability::periodic;
   EXPECT_EQ(change(options), "OK") << "other changes do not mind";
-  TableChange both = altering_index(
-      {.name = "i", .max_age_us = kDayUs / 2, .tighter_base = TighterBase::refuse});
+  TableChange both =
+      altering_index({.name = "i", .max_age_us = kDayUs / 2, .tighter_base = TighterBase::refuse});
   EXPECT_EQ(change(both), "OK");
   EXPECT_EQ(set_age(std::nullopt), "OK");
 }
@@ -418,8 +418,8 @@ TEST_F(IndexAlter, EveryChangeIsInTheAuditTrail) {
   ASSERT_EQ(change(dropping_indexes({"i"})), "OK");
   ASSERT_EQ(change(dropping({"f"})), "OK");
   const auto line = [](const engine::AuditEntry& entry) {
-    std::string text = fmt::format("{} {}.{}", static_cast<int>(entry.action), entry.table,
-                                   entry.family);
+    std::string text =
+        fmt::format("{} {}.{}", static_cast<int>(entry.action), entry.table, entry.family);
     for (const engine::AuditDetail& detail : entry.details) {
       text += fmt::format("; {} {} -> {}", detail.name, detail.before, detail.after);
     }

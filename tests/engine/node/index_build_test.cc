@@ -1,5 +1,5 @@
-// Building indexes in the background (SEMANTICS 11.6): from the tables and memtables that were there,
-// over restarts, and out of the files of dropped ones.
+// Building indexes in the background (SEMANTICS 11.6): from the tables and memtables that were
+// there, over restarts, and out of the files of dropped ones.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -275,8 +275,8 @@ TEST_F(IndexBuild, CommitsGoToANewMemtableWhereTheIndexesChangeAndNowhereElse) {
   write(1);
   const void* second = active();
   ASSERT_NE(second, nullptr);
-  ASSERT_TRUE(node_->alter_table(
-      altering_index({.name = "i", .max_age_us = kDayUs, .tighter_base = {}})));
+  ASSERT_TRUE(
+      node_->alter_table(altering_index({.name = "i", .max_age_us = kDayUs, .tighter_base = {}})));
   EXPECT_EQ(active(), second) << "the same indexes";
   ASSERT_TRUE(node_->alter_table(dropping_indexes({"i"})));
   EXPECT_EQ(active(), nullptr);
