@@ -17,6 +17,7 @@ namespace {
 
 using client::IndexDescription;
 
+constexpr int64_t kFirstLookUs = 5'000;  // doubles with each look
 constexpr int64_t kLookUs = 200'000;
 
 Result<IndexDescription> describe_index(Session& session, const std::string& table,
@@ -44,12 +45,12 @@ Result<IndexDescription> until_ready(Session& session, const std::string& table,
                                      const std::string& name, bool progress) {
   ProgressLine line(session.console, progress);
   const int64_t began_us = session.clock->boot_us();
-  while (true) {
+  for (int64_t pause_us = kFirstLookUs;; pause_us = std::min(2 * pause_us, kLookUs)) {
     TRY(IndexDescription index, describe_index(session, table, name));
     if (index.ready) return index;
     const int64_t elapsed_us = session.clock->boot_us() - began_us;
     if (line.due(elapsed_us)) line.show(progress_of(index, elapsed_us));
-    session.client().sleep_us(kLookUs);
+    session.client().sleep_us(pause_us);
   }
 }
 

@@ -19,8 +19,8 @@ FEATURE = "indexes"
 
 
 def create_index(table: str, index: Index, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[TableDescription]:
-    """Makes an index of a table. Writes are in it from then on; what is in the table already is entered in the
-    background, and reads through it are refused (FAILED_PRECONDITION) until `describe_indexes` says that it is ready."""
+    """Makes an index of a table. Writes are in it from then on. What is in the table already is entered in the
+    background; reads through it are refused (FAILED_PRECONDITION) until `describe_indexes` says that it is ready."""
     return described(Op.CreateIndex, _encode_indexes.create_index(table, index), table, timeout, needs=(FEATURE,))
 
 

@@ -79,8 +79,8 @@ class IndexDescription:
     """An index and its state.
 
     ready: reads through it are answered. done_bytes, total_bytes: of the table, those whose cells are entered, and all.
-    entries: on disk, those of dead and replaced cells included. bytes: what they take. skipped: of an INT64 index, cells
-    on disk whose value is not 8 bytes.
+    entries: on disk, those of dead and replaced cells included. bytes: what they take. skipped: of an INT64 index,
+    cells on disk whose value is not 8 bytes.
     """
 
     index: Index
