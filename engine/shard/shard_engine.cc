@@ -7,6 +7,7 @@
 #include "engine/jobs/flush.h"
 #include "engine/lookup/tablet_index_scan.h"
 #include "engine/read/scan.h"
+#include "engine/tablet/index_readiness.h"
 #include "engine/tablet/open_tablet.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
@@ -330,7 +331,7 @@ Async<Result<std::vector<IndexState>>> ShardEngine::index_states(std::vector<Tab
     CO_TRY(const Tablet* tablet, find(id, Epoch{}));
     const int64_t now_us = context_.runtime.clock.now_us();
     for (size_t i = 0; i < indexes.size(); ++i) {
-      states[i].add(index_state_of(*tablet, indexes[i], now_us));
+      states[i].add(index_state_of(tablet->version(), indexes[i], now_us));
     }
   }
   co_return states;
