@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/sstable/filter.h"
+#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
@@ -149,7 +150,26 @@ class Estimate {
     const int64_t orphaned_us = tablet_.orphans().since_us;
     deaths.by_time = death_spans(schema_, firm_, facts, orphaned_us);
     if (undo_) deaths.hidden = death_spans(schema_, reads_, facts, orphaned_us);
+    add_own_ages(*table, deaths);
     return deaths;
+  }
+
+  // Entries of indexes that are past the index's own age; reads do not find them either.
+  void add_own_ages(const TabletTable& table, TableDeaths& deaths) const {
+    const uint64_t all = table.meta().data_bytes;
+    const double part = !table.slice().is_cut() || all == 0
+                            ? 1
+                            : static_cast<double>(deaths.bytes) / static_cast<double>(all);
+    for (const IndexSchema& index : schema_.indexes) {
+      const IndexSection* section = table.meta().section_of(index.id);
+      if (!index.max_age_us || section == nullptr || section->entries == 0) continue;
+      const int64_t after_us = saturating_add(*index.max_age_us, 1);
+      const DeathSpan span{saturating_add(section->oldest_us, after_us),
+                           saturating_add(section->newest_us, after_us),
+                           static_cast<double>(section->bytes()) * std::min(part, 1.0)};
+      deaths.by_time.push_back(span);
+      if (undo_) deaths.hidden.push_back(span);
+    }
   }
 
   // While a change can be undone, merges apply each rule that may be restored.

@@ -4,7 +4,8 @@
 // Two ways to die:
 //   by time      age, own expiry, a dropped family: retention/death_spans.h computes it for each
 //                table. Rewriting that table is enough, unless versions count or other data may
-//                matter (`alone`).
+//                matter (`alone`). So do entries of an index past its own age, whose cells may live
+//                on.
 //   by newer     a newer run or memtable overwrote, deleted or pushed out the cell. It is removed
 //                when the two are merged down to the oldest run. Deletes that a merge left in the
 //                oldest run kill within it.

@@ -3,26 +3,15 @@
 #include <algorithm>
 
 #include "engine/jobs/compact.h"
+#include "engine/tablet/index_readiness.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
 namespace {
 
-// Entries that a read must find may have been left out.
-bool lacks_entries(const IndexSection& section, const IndexSchema& index, int64_t now_us) {
-  if (section.omitted_to_us == kNothingOmittedUs) return false;
-  return !index.max_age_us || section.omitted_to_us >= now_us - *index.max_age_us;
-}
-
-bool has_index(const TableMeta& meta, const IndexSchema& index, int64_t now_us) {
-  if (meta.cells == 0) return true;
-  const IndexSection* section = meta.section_of(index.id);
-  return section != nullptr && !lacks_entries(*section, index, now_us);
-}
-
 bool has_all(const TableMeta& meta, const TableSchema& schema, int64_t now_us) {
   return std::ranges::all_of(
-      schema.indexes, [&](const IndexSchema& index) { return has_index(meta, index, now_us); });
+      schema.indexes, [&](const IndexSchema& index) { return has_entries(meta, index, now_us); });
 }
 
 bool has_dropped(const TableMeta& meta, const TableSchema& schema) {
@@ -32,48 +21,7 @@ bool has_dropped(const TableMeta& meta, const TableSchema& schema) {
   });
 }
 
-// The tablet's part of a number that is about all rows of a table.
-uint64_t part_of(const TabletTable& table, uint64_t number) {
-  const uint64_t all = table.meta().data_bytes;
-  if (!table.slice().is_cut() || all == 0) return number;
-  const double part = static_cast<double>(table.slice().bytes()) / static_cast<double>(all);
-  return static_cast<uint64_t>(static_cast<double>(number) * std::min(part, 1.0));
-}
-
 }  // namespace
-
-void IndexState::add(const IndexState& other) {
-  total_bytes += other.total_bytes;
-  done_bytes += other.done_bytes;
-  ready = ready && other.ready;
-  entries += other.entries;
-  bytes += other.bytes;
-  skipped += other.skipped;
-}
-
-IndexState index_state_of(const Tablet& tablet, const IndexSchema& index, int64_t now_us) {
-  IndexState state{.id = index.id};
-  const auto count = [&state](uint64_t bytes, bool has) {
-    state.total_bytes += bytes;
-    if (has) state.done_bytes += bytes;
-    state.ready = state.ready && has;
-  };
-  for (const Ref<TabletMemtable>& memtable : tablet.version().memtables) {
-    const Memtable& entries = memtable->entries;
-    count(entries.content_bytes(), entries.entries() == 0 || entries.has_index(index.id));
-  }
-  for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) {
-      count(table->slice().bytes(), has_index(table->meta(), index, now_us));
-      const IndexSection* section = table->meta().section_of(index.id);
-      if (section == nullptr) continue;
-      state.entries += part_of(*table, section->entries);
-      state.bytes += part_of(*table, section->bytes);
-      state.skipped += part_of(*table, section->skipped);
-    }
-  }
-  return state;
-}
 
 IndexWork index_work_of(const Tablet& tablet, int64_t now_us) {
   IndexWork work;
@@ -95,7 +43,7 @@ IndexWork index_work_of(const Tablet& tablet, int64_t now_us) {
 }
 
 Async<Result<IndexNext>> build_indexes(Tablet& tablet, bool extras) {
-  const TrustedClock& clock = tablet.shard().runtime.clock;
+  TrustedClock& clock = tablet.shard().runtime.clock;
   const IndexWork before = index_work_of(tablet, clock.now_us());
   if (!before.missing && !before.extra) co_return IndexNext::nothing;
   if (!before.missing && !extras) co_return IndexNext::extra;

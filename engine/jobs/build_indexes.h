@@ -1,8 +1,8 @@
-// How far a tablet has the entries of its indexes on disk, and the work that is left (SEMANTICS
-// 11.6). Whatever writes a table writes the entries of its cells for the indexes of the schema, so
-// building means rewriting the tables that are older than an index. Nothing but the tables records
-// how far that is: a start goes on where it stood. Memtables older than an index are frozen
-// (Tablet::alter) and flushed soon.
+// The work that completes a tablet's indexes on disk (SEMANTICS 11.6). Whatever writes a table
+// writes the entries of its cells for the indexes of the schema, so building means rewriting the
+// tables that are older than an index. Nothing but the tables records how far that is
+// (tablet/index_readiness.h): a start goes on where it stood. Memtables older than an index are
+// frozen (Tablet::alter) and flushed soon.
 //
 // A merge may have left out entries that were past the index's own age; if that was raised since,
 // the table does not have the index any more, until it is rewritten too.
@@ -11,14 +11,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/index_state.h"
 #include "engine/tablet/tablet.h"
 #include "io/loop/async.h"
 
 namespace cellar::engine {
-
-// Of one tablet.
-IndexState index_state_of(const Tablet& tablet, const IndexSchema& index, int64_t now_us);
 
 // The tables of a tablet that are still to be rewritten. Damaged ones are not: the tablet's indexes
 // are not ready as long as it has them.

@@ -7,8 +7,8 @@
 #include "engine/iter/merging_iterator.h"
 #include "engine/lookup/candidate.h"
 #include "engine/lookup/pinned_rows.h"
+#include "engine/model/fatal_age.h"
 #include "engine/read/block_load.h"
-#include "engine/retention/guards.h"
 #include "engine/sstable/index_section.h"
 #include "engine/tablet/index_readiness.h"
 #include "engine/tablet/refusals.h"
@@ -108,7 +108,7 @@ class TabletIndexScan final : public IndexScan {
 
 void TabletIndexScan::note_columns() {
   if (const FamilySchema* family = schema_->value.find_family(index_.family)) {
-    fatal_age_us_ = engine::fatal_age_us(family->rule);
+    fatal_age_us_ = cellar::fatal_age_us(family->rule);
   }
   for (const IndexColumn& column : index_.covered) {
     if (schema_->value.find_family(column.family) != nullptr)

@@ -22,14 +22,22 @@ void Client::close() { dispatcher_->close(); }
 
 ClientStats Client::stats() const { return dispatcher_->stats(); }
 
-ReadStream Client::read_rows(std::string_view table, const ReadRows& r, const CallOptions& o) {
-  Request request = encoder_->read_rows(table, r);
+ReadStream Client::stream(std::unique_ptr<StreamPlan> plan, const CallOptions& o) {
+  Request request = plan->encode(*encoder_, plan->credits());
   request.deadline_us = std::max<int64_t>(o.deadline_us, kNoDeadline);
   request.wait = waits(o);
-  auto* call = new StreamCall(env_.timers, std::move(request), encoder_, table, r);
+  auto* call = new StreamCall(env_.timers, std::move(request), encoder_, std::move(plan));
   ReadStream stream(call, pool_, env_.executor);
   dispatcher_->submit(*call);
   return stream;
+}
+
+ReadStream Client::read_rows(std::string_view table, const ReadRows& r, const CallOptions& o) {
+  return stream(plan_of(table, r), o);
+}
+
+ReadStream Client::read_index(std::string_view table, const ReadIndex& r, const CallOptions& o) {
+  return stream(plan_of(table, r), o);
 }
 
 }  // namespace cellar::client

@@ -106,6 +106,8 @@ class Client {
   }
   // ClientOptions::request_deadline_us does not apply to scans.
   ReadStream read_rows(std::string_view table, const ReadRows& r, const CallOptions& o = {});
+  // FAILED_PRECONDITION with the share done: the index is not ready.
+  ReadStream read_index(std::string_view table, const ReadIndex& r, const CallOptions& o = {});
   // void(Result<DropReply>)
   template <class T>
   auto async_drop_row_range(std::string_view table, const DropRows& d, const CallOptions& o,
@@ -183,6 +185,40 @@ class Client {
   template <class T>
   auto async_undo_rule(const UndoRule& undo, T&& token) {
     return admin<TableDescription>(encoder_->undo_rule(undo), &decode_table, token);
+  }
+  // void(Result<TableDescription>): the index exists, and is built in the background until
+  // async_describe_indexes reports it ready.
+  template <class T>
+  auto async_create_index(std::string_view table, const IndexSpec& index, T&& token) {
+    return admin<TableDescription>(encoder_->create_index(table, index), &decode_table, token);
+  }
+  template <class T>  // void(Result<TableDescription>)
+  auto async_alter_index(const AlterIndex& change, T&& token) {
+    return admin<TableDescription>(encoder_->alter_index(change), &decode_table, token);
+  }
+  template <class T>  // void(Result<TableDescription>)
+  auto async_drop_index(std::string_view table, std::string_view name, T&& token) {
+    return admin<TableDescription>(encoder_->drop_index(table, name), &decode_table, token);
+  }
+  template <class T>  // void(Result<std::vector<IndexDescription>>): by name
+  auto async_describe_indexes(std::string_view table, T&& token) {
+    return admin<std::vector<IndexDescription>>(encoder_->describe_indexes(table), &decode_indexes,
+                                                token);
+  }
+  // void(Result<IndexCheck>). `progress` and the deadline are as in async_preview_rule.
+  template <class T>
+  auto async_check_index(const CheckIndex& check, std::function<void(const IndexCheck&)> progress,
+                         const CallOptions& o, T&& token) {
+    Request request = encoder_->check_index(check, progress != nullptr);
+    request.deadline_us =
+        o.deadline_us == kDefaultDeadline ? options_.admin_deadline_us : o.deadline_us;
+    request.wait = waits(o);
+    if (progress) {
+      request.on_chunk = [tell = std::move(progress)](Bytes body) {
+        if (const auto so_far = decode_check_progress(body)) tell(*so_far);
+      };
+    }
+    return start(std::move(request), &decode_index_check, false, token);
   }
   template <class T>  // void(Result<AuditPage>)
   auto async_audit_log(const AuditLog& log, T&& token) {
@@ -288,6 +324,7 @@ class Client {
     }
     dispatcher_->submit(*call);
   }
+  ReadStream stream(std::unique_ptr<StreamPlan> plan, const CallOptions& o);
   template <class Handler>
   void launch_rows(Handler handler, std::shared_ptr<MutateRowsOp> op) {
     auto slot = asio::get_associated_cancellation_slot(handler);

@@ -90,6 +90,11 @@ ReadStream SyncClient::read_rows(std::string_view table, const ReadRows& read,
   return client_->read_rows(table, read, o);
 }
 
+ReadStream SyncClient::read_index(std::string_view table, const ReadIndex& read,
+                                  const CallOptions& o) {
+  return client_->read_index(table, read, o);
+}
+
 Result<CellBlock> SyncClient::next(ReadStream& stream) {
   return stream.async_next(Blocking{loop_});
 }
@@ -138,6 +143,28 @@ Result<RuleHistory> SyncClient::rule_history(std::string_view table, std::string
 
 Result<TableDescription> SyncClient::undo_rule(const UndoRule& undo) {
   return client_->async_undo_rule(undo, Blocking{loop_});
+}
+
+Result<TableDescription> SyncClient::create_index(std::string_view table, const IndexSpec& index) {
+  return client_->async_create_index(table, index, Blocking{loop_});
+}
+
+Result<TableDescription> SyncClient::alter_index(const AlterIndex& change) {
+  return client_->async_alter_index(change, Blocking{loop_});
+}
+
+Result<TableDescription> SyncClient::drop_index(std::string_view table, std::string_view name) {
+  return client_->async_drop_index(table, name, Blocking{loop_});
+}
+
+Result<std::vector<IndexDescription>> SyncClient::describe_indexes(std::string_view table) {
+  return client_->async_describe_indexes(table, Blocking{loop_});
+}
+
+Result<IndexCheck> SyncClient::check_index(const CheckIndex& check,
+                                           const std::function<void(const IndexCheck&)>& progress,
+                                           const CallOptions& o) {
+  return client_->async_check_index(check, progress, o, Blocking{loop_});
 }
 
 Result<AuditPage> SyncClient::audit_log(const AuditLog& log) {

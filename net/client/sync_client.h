@@ -39,6 +39,7 @@ class SyncClient {
 
   // Get its blocks with next().
   ReadStream read_rows(std::string_view table, const ReadRows& read, const CallOptions& o = {});
+  ReadStream read_index(std::string_view table, const ReadIndex& read, const CallOptions& o = {});
   // The next block, or an empty one at the end.
   Result<CellBlock> next(ReadStream& stream);
 
@@ -58,6 +59,13 @@ class SyncClient {
   Result<PreviewReply> preview_rule(
       const PreviewRule& preview, const std::function<void(const PreviewProgress&)>& progress = {},
       const CallOptions& o = {});
+  Result<TableDescription> create_index(std::string_view table, const IndexSpec& index);
+  Result<TableDescription> alter_index(const AlterIndex& change);
+  Result<TableDescription> drop_index(std::string_view table, std::string_view name);
+  Result<std::vector<IndexDescription>> describe_indexes(std::string_view table);
+  Result<IndexCheck> check_index(const CheckIndex& check,
+                                 const std::function<void(const IndexCheck&)>& progress = {},
+                                 const CallOptions& o = {});
   Result<AuditPage> audit_log(const AuditLog& log);
   Result<void> flush_table(std::string_view name);
   Result<void> compact_table(std::string_view name);

@@ -12,10 +12,14 @@
 namespace cellar::cases {
 namespace {
 
-constexpr std::array<std::string_view, 17> kVerbs = {"create_table",
+constexpr std::array<std::string_view, 21> kVerbs = {"create_table",
                                                      "alter_table",
                                                      "drop_table",
                                                      "restore_table",
+                                                     "create_index",
+                                                     "alter_index",
+                                                     "drop_index",
+                                                     "read_index",
                                                      "mutate",
                                                      "mutate_rows",
                                                      "check_and_mutate",

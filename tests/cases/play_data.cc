@@ -14,14 +14,14 @@ std::optional<Error> error_of(const Result<T>& result) {
   return result ? std::nullopt : std::optional<Error>(result.error());
 }
 
+}  // namespace
+
 void collect(std::vector<ReadCell>& out, Bytes row, std::span<const client::Cell> cells) {
   for (const client::Cell& cell : cells) {
     out.push_back({std::string(row), std::string(cell.family), std::string(cell.qualifier),
                    std::string(cell.value), std::string(cell.labels), cell.timestamp_us});
   }
 }
-
-}  // namespace
 
 Result<std::optional<client::Token>> Player::token_of(const json::object& object) {
   const auto* value = object.if_contains("token");

@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kBootUs = 1'000'000'000;  // of a machine that has been up for a while
-constexpr std::string_view kReads[] = {"read", "sample_keys", "preview"};
+constexpr std::string_view kReads[] = {"read", "read_index", "sample_keys", "preview"};
 
 bool is_read(const Step& step) {
   return std::find(std::begin(kReads), std::end(kReads), step.verb) != std::end(kReads);
@@ -126,6 +126,7 @@ Player::Answer Player::play_verb(const Step& step) {
   if (verb == "mutate" || verb == "mutate_rows" || verb == "drop_rows") return play_write(step);
   if (verb == "check_and_mutate" || verb == "read_modify_write") return play_conditional(step);
   if (verb == "read") return read(step);
+  if (verb.ends_with("_index")) return play_index(step);
   return play_table(step);
 }
 

@@ -56,6 +56,9 @@ class Player {
   Answer read_once(const Step& step);
   Answer read_modify_write(const Step& step);
   Answer check_and_mutate(const Step& step);
+  Answer play_index(const Step& step);
+  Answer until_ready(const std::string& table, const std::string& name);
+  Answer read_index(const Step& step);
   Answer sample_keys(const Step& step);
   Answer preview(const Step& step);
   Result<std::optional<client::Token>> token_of(const json::object& object);
@@ -77,5 +80,7 @@ struct ReadCell {
   int64_t timestamp_us = 0;
 };
 std::string compare_cells(const std::vector<ReadCell>& cells, const json::value& expect);
+// Appends the cells of a row as read.
+void collect(std::vector<ReadCell>& out, Bytes row, std::span<const client::Cell> cells);
 
 }  // namespace cellar::cases

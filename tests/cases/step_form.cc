@@ -8,8 +8,8 @@ namespace cellar::cases {
 namespace {
 
 // Steps that are played for their answer. Without an expectation they could not fail.
-constexpr std::string_view kAnswering[] = {"read", "check_and_mutate", "read_modify_write",
-                                           "preview", "sample_keys"};
+constexpr std::string_view kAnswering[] = {
+    "read", "read_index", "check_and_mutate", "read_modify_write", "preview", "sample_keys"};
 
 bool answers(const Step& step) {
   return std::ranges::find(kAnswering, step.verb) != std::end(kAnswering);
@@ -99,6 +99,27 @@ Result<void> check_read(const json::object& object) {
   return {};
 }
 
+Result<void> check_create_index(const json::object& object) {
+  TRY_VOID(parse_index(object));
+  return {};
+}
+
+Result<void> check_alter_index(const json::object& object) {
+  TRY_VOID(parse_index_change(object));
+  return {};
+}
+
+Result<void> check_drop_index(const json::object& object) {
+  TRY_VOID(only_keys(object, {"table", "name"}));
+  (void)object.at("name").as_string();
+  return {};
+}
+
+Result<void> check_read_index(const json::object& object) {
+  TRY_VOID(parse_read_index(object));
+  return {};
+}
+
 // The verbs whose value is an object with the key `table`.
 constexpr std::pair<std::string_view, Result<void> (*)(const json::object&)> kRequests[] = {
     {"mutate", check_mutate},
@@ -107,7 +128,11 @@ constexpr std::pair<std::string_view, Result<void> (*)(const json::object&)> kRe
     {"check_and_mutate", check_condition},
     {"read_modify_write", check_modify},
     {"preview", check_preview},
-    {"read", check_read}};
+    {"read", check_read},
+    {"create_index", check_create_index},
+    {"alter_index", check_alter_index},
+    {"drop_index", check_drop_index},
+    {"read_index", check_read_index}};
 
 Result<void> check_value(std::string_view verb, const json::value& value) {
   for (const auto& [name, check] : kRequests) {

@@ -18,50 +18,6 @@ Result<std::vector<RetentionRule>> parse_rules(const json::array& array) {
   return rules;
 }
 
-Result<std::optional<int64_t>> optional_duration(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr || value->is_null()) return std::optional<int64_t>();
-  TRY(const int64_t us, parse_duration_us(*value));
-  return std::optional<int64_t>(us);
-}
-
-Result<std::optional<int64_t>> optional_number(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr) return std::optional<int64_t>();
-  TRY(const int64_t number, parse_time_us(*value));
-  return std::optional<int64_t>(number);
-}
-
-Result<std::optional<std::string>> optional_bytes(const json::object& object,
-                                                  std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr) return std::optional<std::string>();
-  TRY(std::string bytes, parse_bytes(*value));
-  return std::optional<std::string>(std::move(bytes));
-}
-
-// The value that the string `word` names.
-template <class T>
-Result<T> named(std::string_view key, const json::value& word,
-                std::initializer_list<std::pair<std::string_view, T>> names) {
-  const std::string_view given = word.as_string();
-  for (const auto& [name, value] : names) {
-    if (name == given) return value;
-  }
-  return fail(Errc::invalid_argument, "unknown {} '{}'", key, given);
-}
-
-// An integer without loss of precision.
-Result<int64_t> integer(const json::value& value) {
-  if (value.is_int64() || value.is_uint64()) return value.to_number<int64_t>();
-  return fail(Errc::invalid_argument, "not a whole number of 64 bits");
-}
-
-bool flag(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->as_bool();
-}
-
 Result<void> add_set(Mutation& mutation, const json::object& object) {
   TRY_VOID(only_keys(object, {"column", "ts", "value", "ttl", "expire_at"}));
   TRY(const auto column, parse_column(object.at("column")));
@@ -203,6 +159,38 @@ Result<void> expect_true(std::string_view key, const json::value& value) {
   return fail(Errc::invalid_argument, "{} is not true", key);
 }
 
+Result<std::optional<int64_t>> optional_duration(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  if (value == nullptr || value->is_null()) return std::optional<int64_t>();
+  TRY(const int64_t us, parse_duration_us(*value));
+  return std::optional<int64_t>(us);
+}
+
+Result<std::optional<int64_t>> optional_number(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  if (value == nullptr) return std::optional<int64_t>();
+  TRY(const int64_t number, parse_time_us(*value));
+  return std::optional<int64_t>(number);
+}
+
+Result<std::optional<std::string>> optional_bytes(const json::object& object,
+                                                  std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  if (value == nullptr) return std::optional<std::string>();
+  TRY(std::string bytes, parse_bytes(*value));
+  return std::optional<std::string>(std::move(bytes));
+}
+
+Result<int64_t> integer(const json::value& value) {
+  if (value.is_int64() || value.is_uint64()) return value.to_number<int64_t>();
+  return fail(Errc::invalid_argument, "not a whole number of 64 bits");
+}
+
+bool flag(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->as_bool();
+}
+
 Result<RetentionRule> parse_rule(const json::value& value) {
   const auto& object = value.as_object();
   TRY_VOID(only_keys(object, {"max_versions", "max_age", "union", "intersection"}));
@@ -336,27 +324,38 @@ Result<client::Filter> parse_filter(const json::value& value) {
   return parse_simple_filter(kind, inner);
 }
 
-Result<client::ReadRows> parse_read(const json::object& object) {
-  TRY_VOID(only_keys(object, {"table", "rows", "ranges", "filter", "limit", "reversed"}));
-  client::ReadRows read;
+Result<client::RowRange> parse_range(const json::value& value) {
+  const auto& object = value.as_object();
+  TRY_VOID(only_keys(object, {"start", "end", "start_open", "end_closed"}));
+  client::RowRange range;
+  TRY(range.start, optional_bytes(object, "start"));
+  TRY(range.end, optional_bytes(object, "end"));
+  range.start_open = flag(object, "start_open");
+  range.end_closed = flag(object, "end_closed");
+  return range;
+}
+
+Result<void> parse_rows(const json::object& object, std::vector<std::string>& keys,
+                        std::vector<client::RowRange>& ranges) {
   if (const auto* rows = object.if_contains("rows")) {
     for (const auto& row : rows->as_array()) {
       TRY(std::string key, parse_bytes(row));
-      read.keys.push_back(std::move(key));
+      keys.push_back(std::move(key));
     }
   }
-  if (const auto* ranges = object.if_contains("ranges")) {
-    for (const auto& value : ranges->as_array()) {
-      const auto& inner = value.as_object();
-      TRY_VOID(only_keys(inner, {"start", "end", "start_open", "end_closed"}));
-      client::RowRange range;
-      TRY(range.start, optional_bytes(inner, "start"));
-      TRY(range.end, optional_bytes(inner, "end"));
-      range.start_open = flag(inner, "start_open");
-      range.end_closed = flag(inner, "end_closed");
-      read.ranges.push_back(std::move(range));
+  if (const auto* listed = object.if_contains("ranges")) {
+    for (const auto& value : listed->as_array()) {
+      TRY(client::RowRange range, parse_range(value));
+      ranges.push_back(std::move(range));
     }
   }
+  return {};
+}
+
+Result<client::ReadRows> parse_read(const json::object& object) {
+  TRY_VOID(only_keys(object, {"table", "rows", "ranges", "filter", "limit", "reversed"}));
+  client::ReadRows read;
+  TRY_VOID(parse_rows(object, read.keys, read.ranges));
   if (const auto* filter = object.if_contains("filter")) {
     TRY(read.filter, parse_filter(*filter));
   }

@@ -150,6 +150,59 @@ TEST_F(Library, ReadsWhatFiltersAndRangesSelect) {
   EXPECT_EQ(keys_of(some), (std::vector<std::string>{"r00007", "r00100", "r00101"}));
 }
 
+TEST_F(Library, AnIndexFindsRowsByValue) {
+  set("old", "x");
+  v0::Index index;
+  index.name = "by_value";
+  index.family = "f";
+  index.qualifier = "q";
+  index.order = {v0::IndexPart::value};
+  index.covered = {{"f", "n"}};
+  const auto made = client_->create_index("t", index);
+  ASSERT_TRUE(made) << made.error().message;
+  const auto ready = [&] {
+    const auto indexes = client_->describe_indexes("t");
+    EXPECT_TRUE(indexes && indexes->size() == 1);
+    return indexes && indexes->size() == 1 && indexes->front().ready;
+  };
+  for (int i = 0; i < 1'000 && !ready(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  Mutation m("z");
+  m.set("f", "q", "x").set("f", "n", "name");
+  ASSERT_TRUE(client_->mutate_row("t", m));
+  set("other", "y");
+  v0::ReadIndex read;
+  read.index = "by_value";
+  read.value = "x";
+  const auto rows_of = [&] {
+    std::string seen;
+    v0::Scanner scanner = client_->read_index("t", read);
+    while (true) {
+      const auto rows = scanner.next();
+      if (!rows) return seen + "! " + rows.error().message;
+      if (rows->empty()) return seen;
+      for (const Row& row : *rows) {
+        seen += row.key;
+        for (const v0::Cell& cell : row.cells) seen += " " + cell.qualifier + "=" + cell.value;
+        seen += "; ";
+      }
+    }
+  };
+  EXPECT_EQ(rows_of(), "old q=x; z q=x n=name; ");
+  read.whole_rows = read.reversed = true;
+  read.limit = 1;
+  EXPECT_EQ(rows_of(), "z n=name q=x; ");
+  v0::IndexChange change;
+  change.name = "by_value";
+  change.max_age_given = true;
+  change.max_age_us = 3'600'000'000;
+  ASSERT_TRUE(client_->alter_index("t", change));
+  EXPECT_EQ(client_->describe_indexes("t")->front().index.max_age_us, 3'600'000'000);
+  ASSERT_TRUE(client_->drop_index("t", "by_value"));
+  EXPECT_TRUE(client_->describe_indexes("t")->empty());
+}
+
 // The node breaks its chunks inside rows.
 TEST_F(Library, AScanReturnsEveryRowOnceAndWhole) {
   constexpr int kRows = 3'000;

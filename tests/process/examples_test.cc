@@ -72,7 +72,8 @@ INSTANTIATE_TEST_SUITE_P(All, Example,
                          testing::Values("cellar_quickstart", "cellar_example_point",
                                          "cellar_example_scan", "cellar_example_batch",
                                          "cellar_example_tables", "cellar_example_conditional",
-                                         "cellar_example_pipeline", "cellar_example_timeseries"),
+                                         "cellar_example_pipeline", "cellar_example_index",
+                                         "cellar_example_timeseries"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The parts without a transport: bytes as PROTOCOL.md shows them, values, resumption of scans, retries, the wheel."""
+"""The parts without a transport: bytes as PROTOCOL.md shows them, values, resumption of scans and of reads through
+indexes, retries, the wheel."""
 import datetime
 import importlib.metadata
 import importlib.util
@@ -23,13 +24,20 @@ from cellar import (
     _bodies,
     _decode,
     _decode_admin,
+    _decode_indexes,
     _encode,
     _encode_admin,
+    _encode_indexes,
+    _index_calls,
 )
 from cellar import _frames, _session, retry, times
 from cellar._frames import Kind
 from cellar._scan import Scan, clip
+from cellar._schema.AlterIndexRequest import AlterIndexRequest
+from cellar._schema.CreateIndexRequest import CreateIndexRequest
 from cellar._schema.Op import Op
+from cellar._schema.ReadIndexRequest import ReadIndexRequest
+from cellar._schema.Span import Span
 from cellar.options import address_of
 
 
@@ -258,7 +266,15 @@ class Resumption(unittest.TestCase):
             ]
             keys = chance.sample(self.KEYS, chance.randint(0, 3))
             scan = Scan(
-                "t", keys, ranges, None, chance.choice((0, 0, 3, 7)), chance.random() < 0.5, False, False, False
+                table="t",
+                keys=keys,
+                ranges=ranges,
+                selection=None,
+                row_limit=chance.choice((0, 0, 3, 7)),
+                reversed_order=chance.random() < 0.5,
+                explain=False,
+                include_dead=False,
+                with_expiry=False,
             )
             expected = self.rows_of(scan)
             read = []
@@ -275,6 +291,89 @@ class Resumption(unittest.TestCase):
         self.assertIsNone(clip(RowRange(b"a", b"c", end_closed=True), b"c", False))
         self.assertIsNone(clip(RowRange(b"c", b"d"), b"c", True))
         self.assertEqual(clip(RowRange(b"a", b"c"), b"b", True), RowRange(b"a", b"b"))
+
+
+class IndexScans(unittest.TestCase):
+    """Reads through an index."""
+
+    @staticmethod
+    def request(body):
+        return ReadIndexRequest.GetRootAs(body, 0)
+
+    def test_a_request_has_what_was_given(self):
+        scan = _index_calls.read_index(
+            "t",
+            "i",
+            values=RowRange("a", "c", True, True),
+            qualifier="",
+            since=1000,
+            prefix="s",
+            keys=["r"],
+            whole_rows=True,
+            filter=cellar.Filter.family("f"),
+            limit=7,
+            reversed=True,
+            explain=True,
+        )
+        body = scan.body()
+        r, b = self.request(body), _bodies.Body(body)
+        arena = bytes(b.vector(r, 9, 1))
+        self.assertEqual(b.text(r, 1), "i")
+        self.assertIsNone(r.Value())
+        v = r.Values()
+        self.assertEqual((arena[v.Start(Span()).At()], arena[v.End(Span()).At()], v.Flags()), (ord("a"), ord("c"), 15))
+        self.assertEqual(r.Qualifier().Size(), 0)
+        self.assertIsNone(r.Qualifiers())
+        self.assertEqual((r.Time().Start(), r.Time().Flags()), (1000, 1))
+        self.assertEqual((r.KeysLength(), r.RangesLength(), r.FilterLength()), (1, 1, 1))
+        self.assertEqual((r.WholeRows(), r.Limit(), r.Reversed(), r.Explain()), (True, 7, True, True))
+        self.assertTrue(r.AfterIsNone())
+        plain = self.request(_index_calls.read_index("t", "i", value="").body())
+        self.assertEqual(plain.Value().Size(), 0)
+        self.assertTrue(plain.Time() is None and plain.Limit() is None and plain.KeysIsNone() and plain.FilterIsNone())
+
+    def test_it_resumes_behind_the_last_hit_with_what_is_left_of_its_limit(self):
+        scan = _index_calls.read_index("t", "i", limit=3)
+        scan.body()
+        rows = scan.feed(support.chunk_body(b"r", [b"1"], position=b"p1"))
+        rows += scan.feed(support.chunk_body(b"r", [b"2"], position=b"p2"))
+        self.assertEqual([(r.key, r.cells[0].value) for r in rows], [(b"r", b"1"), (b"r", b"2")])
+        self.assertEqual(scan.feed(support.chunk_body(b"s", [b"a"], flags=0)), [])
+        self.assertTrue(scan.resume())
+        body = scan.body()
+        left = self.request(body)
+        self.assertEqual((bytes(_bodies.Body(body).vector(left, 15, 1)), left.Limit()), (b"p2", 1))
+        self.assertTrue(scan.resume())  # nothing came
+        self.assertEqual(self.request(scan.body()).Limit(), 1)
+        scan.feed(support.chunk_body(b"s", [b"a"], position=b"p3"))
+        self.assertFalse(scan.resume())
+
+    def test_hits_without_a_position_are_a_fault(self):
+        scan = _index_calls.read_index("t", "i")
+        scan.body()
+        with self.assertRaises(cellar.Internal):
+            scan.feed(support.chunk_body(b"r", [b"1"]))
+
+    def test_definitions(self):
+        index = cellar.Index(
+            "i", "f", "q", covered=(("g", b"\xff"),), type=cellar.IndexType.INT64, max_age=datetime.timedelta(hours=1)
+        )
+        body = _encode_indexes.create_index("t", index)
+        request = CreateIndexRequest.GetRootAs(body, 0)
+        told = _decode_indexes.index_of(_bodies.Body(body), request.Index())
+        self.assertEqual(
+            told,
+            cellar.Index(
+                "i", "f", b"q", (cellar.IndexPart.VALUE,), cellar.IndexType.INT64, cellar.IndexMatch.NEWEST,
+                (("g", b"\xff"),), 3_600_000_000, None,
+            ),
+        )  # fmt: skip
+        of_family = CreateIndexRequest.GetRootAs(_encode_indexes.create_index("t", cellar.Index("i", "f")), 0).Index()
+        self.assertTrue(of_family.QualifierIsNone() and of_family.CoveredIsNone())
+        self.assertEqual(of_family.Parts(0), cellar.IndexPart.TIME)
+        for max_age, given, us in ((cellar.UNCHANGED, False, None), (None, True, None), (5000, True, 5000)):
+            change = AlterIndexRequest.GetRootAs(_encode_indexes.alter_index("t", "i", max_age, None), 0)
+            self.assertEqual((change.MaxAgeGiven(), change.MaxAgeUs(), change.TighterBase()), (given, us, None))
 
 
 class Retries(unittest.TestCase):

@@ -419,6 +419,52 @@ class Operations:
         self.assertEqual(kept.family("d").rule, cellar.KEEP_EVERYTHING)
         self.assertEqual(await self.values("readme"), ["v5", "v4", "v3"])
 
+    # ---- indexes ----
+
+    async def made_index(self, index):
+        await self.client.create_index(self.table, index)
+        while not all(d.ready for d in await self.client.describe_indexes(self.table)):
+            await asyncio.sleep(0.01)
+
+    async def hits(self, index, **options):
+        rows = await all_of(self.client.read_index(self.table, index, **options))
+        return [(row.key, *(cell.text for cell in row)) for row in rows]
+
+    async def test_an_index_finds_cells_by_value_and_time(self):
+        await self.create({"f": max_versions(3), "g": cellar.KEEP_EVERYTHING}, splits=["m"])
+        await self.client.mutate_row(self.table, Mutation("z").set("f", "q", "x", timestamp=1000).set("g", "n", "zn"))
+        await self.made_index(cellar.Index("v", "f", "q", covered=(("g", "n"),)))
+        await self.made_index(
+            cellar.Index("t", "f", "q", (cellar.IndexPart.VALUE, cellar.IndexPart.TIME), match=cellar.IndexMatch.ANY)
+        )
+        await self.client.mutate_row(
+            self.table, Mutation("a").set("f", "q", "x", timestamp=2000).set("f", "q", "x", timestamp=3000)
+        )
+        await self.client.mutate_row(self.table, Mutation("b").set("f", "q", "y", timestamp=2000))
+        self.assertEqual(await self.hits("v"), [(b"a", "x"), (b"z", "x", "zn"), (b"b", "y")])
+        self.assertEqual(await self.hits("v", value="x", reversed=True, limit=1), [(b"z", "x", "zn")])
+        self.assertEqual(await self.hits("v", values=cellar.RowRange("x", start_open=True)), [(b"b", "y")])
+        self.assertEqual(await self.hits("v", value="x", prefix="z"), [(b"z", "x", "zn")])
+        self.assertEqual(await self.hits("t", value="x"), [(b"a", "x"), (b"a", "x"), (b"z", "x")])
+        self.assertEqual(await self.hits("t", value="x", since=1000, until=3000), [(b"a", "x"), (b"z", "x")])
+        whole = await self.hits("v", value="x", whole_rows=True, filter=Filter.family("g"))
+        self.assertEqual(whole, [(b"z", "zn")])
+        rows = await all_of(self.client.read_index(self.table, "v", value="x", explain=True))
+        self.assertTrue(all(cell.explanation is not None for row in rows for cell in row))
+
+        altered = await self.client.alter_index(self.table, "v", max_age=timedelta(hours=1))
+        self.assertEqual([i.name for i in altered.indexes], ["t", "v"])
+        self.assertEqual(altered.indexes[1].max_age, 3_600_000_000)
+        self.assertEqual(altered.indexes[1].covered, (("g", b"n"),))
+        self.assertEqual(await self.hits("v"), [])
+        refused = self.client.alter_index(self.table, "v", max_age=0)
+        with self.assertRaises(cellar.InvalidArgument):
+            await refused
+        left = await self.client.drop_index(self.table, "v")
+        self.assertEqual([i.name for i in left.indexes], ["t"])
+        with self.assertRaises(cellar.NotFound):
+            await self.hits("v")
+
     # ---- errors ----
 
     async def test_errors_tell_code_reason_and_outcome(self):

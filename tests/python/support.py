@@ -251,7 +251,7 @@ def pong(request_id, ahead_us=0):
     return reply(2, request_id, _bodies.finish(b, PingReply.End(b), b"RPNG"))
 
 
-def chunk_body(key, values, flags=_decode.COMPLETE, runs=0, runs_opened=0):
+def chunk_body(key, values, flags=_decode.COMPLETE, runs=0, runs_opened=0, position=b""):
     """A chunk with one row or a part of it; its cells have these values."""
     b, arena = _bodies.new_builder(), _bodies.Arena()
     row = _decode.ROW.pack(*arena.add(key), len(values), flags, 0)
@@ -262,12 +262,15 @@ def chunk_body(key, values, flags=_decode.COMPLETE, runs=0, runs_opened=0):
     rows = _bodies.struct_vector(b, _decode.ROW.size, row)
     cells = _bodies.struct_vector(b, _decode.CELL.size, b"".join(cells))
     bytes_of_all = _bodies.byte_vector(b, arena.bytes)
+    place = _bodies.byte_vector(b, position) if position else 0
     ReadChunk.Start(b)
     ReadChunk.AddRows(b, rows)
     ReadChunk.AddCells(b, cells)
     ReadChunk.AddArena(b, bytes_of_all)
     ReadChunk.AddRuns(b, runs)
     ReadChunk.AddRunsOpened(b, runs_opened)
+    if place:
+        ReadChunk.AddPosition(b, place)
     return _bodies.finish(b, ReadChunk.End(b), b"RCHK")
 
 
@@ -325,7 +328,7 @@ class Blocking:
 
     def __getattr__(self, name):
         method = getattr(self._client, name)
-        if name == "read_rows":
+        if name in ("read_rows", "read_index"):
 
             async def rows(*args, **kwargs):
                 for row in method(*args, **kwargs):

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/index_scan.h"
 #include "engine/node.h"
 #include "engine/store/local/local_stores.h"
 #include "io/loop/shard.h"
@@ -155,6 +156,10 @@ class TestNode {
   Result<std::vector<OwnedCell>> read(const std::string& table, const ReadSpec& spec);
   Result<std::vector<NotedCell>> read_noted(const std::string& table, const ReadSpec& spec);
   Result<std::vector<OwnedCell>> read_row(const std::string& table, const std::string& row);
+  // Through an index, over all tablets, in its order. `batch`: hits at a time; with `resume` the
+  // scan is opened again behind each batch.
+  Result<std::vector<engine::IndexHit>> read_index(const std::string& table, IndexReadSpec spec,
+                                                   size_t batch = 256, bool resume = false);
   // Everything; a failed read fails the test.
   std::vector<OwnedCell> cells(const std::string& table);
 

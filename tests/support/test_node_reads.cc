@@ -97,6 +97,34 @@ Result<std::vector<NotedCell>> TestNode::read_noted(const std::string& table_nam
   return out;
 }
 
+Result<std::vector<engine::IndexHit>> TestNode::read_index(const std::string& table_name,
+                                                           IndexReadSpec spec, size_t batch_hits,
+                                                           bool resume) {
+  const engine::TableEntry* entry = table(table_name);
+  if (entry == nullptr) return fail(Errc::not_found, "table '{}' does not exist", table_name);
+  catch_up();
+  std::vector<engine::IndexHit> hits;
+  const std::string begin = spec.after;
+  for (const engine::TabletDescriptor& tablet : std::vector(entry->tablets)) {
+    spec.after = begin;
+    std::unique_ptr<engine::IndexScan> scan;
+    for (engine::IndexBatch batch; !batch.done;) {
+      batch.clear();
+      if (!scan) {
+        TRY(scan, engine_of(tablet).open_index(tablet.id, tablet.epoch, spec));
+      }
+      TRY_VOID(block_on(tablet.shard.value(), scan->next(batch, {.hits = batch_hits})));
+      if (!batch.passed.empty()) spec.after = batch.passed;
+      std::ranges::move(batch.hits, std::back_inserter(hits));
+      if (resume) scan.reset();
+    }
+  }
+  std::ranges::sort(hits, [&spec](const engine::IndexHit& a, const engine::IndexHit& b) {
+    return spec.reversed ? a.position > b.position : a.position < b.position;
+  });
+  return hits;
+}
+
 Result<std::vector<OwnedCell>> TestNode::read_row(const std::string& table_name,
                                                   const std::string& row) {
   ReadSpec spec;

@@ -25,6 +25,7 @@ const std::map<std::string, std::set<std::string>> kPublic = {
     {"api/mutation.h", {}},
     {"api/filter.h", {}},
     {"api/admin.h", {}},
+    {"api/indexes.h", {}},
     {"api/cells.h", {}},
     {"api/operate.h", {}},
     {"calls/read_stream.h", {"ReadStream"}},

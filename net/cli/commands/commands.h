@@ -14,6 +14,9 @@ namespace cellar::cli {
 // commands_tables.cc
 std::vector<CommandSpec> table_commands();
 
+// commands_indexes.cc
+std::vector<CommandSpec> index_commands();
+
 // commands_admin.cc
 CommandResult flush(Session& session, const Arguments& arguments);
 CommandResult compact(Session& session, const Arguments& arguments);

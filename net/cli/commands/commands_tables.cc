@@ -273,7 +273,7 @@ std::vector<CommandSpec> changing_commands() {
           {{"dropped", "", "deleted tables that can be restored instead, and what they hold"}},
           {"cellar ls", "cellar ls packages", "cellar ls --dropped"}, &list),
       CommandSpec("describe", "Tables", "TABLE", 1, 1, false,
-                  "Describe a table: options, families with their rules, tablets.", "", {},
+                  "Describe a table: options, families with their rules, indexes, tablets.", "", {},
                   {"cellar describe packages"}, &list),
       CommandSpec("samplekeys", "Tables", "TABLE", 1, 1, false,
                   "Show where a table is cut into tablets, and the bytes before each cut.", "", {},

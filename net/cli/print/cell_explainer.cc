@@ -27,8 +27,27 @@ std::string CellExplainer::clause(const client::Cell& cell) {
   return {};
 }
 
+namespace {
+
+// What hides a cell from an index that may be read otherwise; empty: nothing does.
+std::string hidden_from_index(DeathCause cause) {
+  switch (cause) {
+    case DeathCause::own_age:
+      return "not found: older than the index's own age";
+    case DeathCause::not_newest:
+      return "not found: a newer version of the column counts";
+    case DeathCause::replaced:
+      return "not found: replaced by another value, or gone";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 std::string CellExplainer::text(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
+  if (std::string hidden = hidden_from_index(why.cause); !hidden.empty()) return hidden;
   if (!why.dead && why.dies_at_us == INT64_MAX) return "lives on";
   const int64_t now_us = history(cell.family).now_us;
   const std::string when =
@@ -59,7 +78,9 @@ std::string CellExplainer::text(const client::Cell& cell) {
 
 std::string CellExplainer::json(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
-  std::string out = fmt::format(",\"dead\":{}", why.dead);
+  // Outside the index it may live.
+  const bool lives = why.cause == DeathCause::own_age || why.cause == DeathCause::not_newest;
+  std::string out = fmt::format(",\"dead\":{}", why.dead && !lives);
   if (why.dies_at_us != INT64_MAX) out += fmt::format(",\"dies_at\":{}", why.dies_at_us);
   if (why.cause != DeathCause::none) out += fmt::format(",\"cause\":\"{}\"", name_of(why.cause));
   if (const std::string part = clause(cell); !part.empty()) {

@@ -5,6 +5,7 @@
 #include "net/cli/parse/rule_text.h"
 #include "net/cli/parse/schema_syntax.h"
 #include "net/cli/parse/table_json.h"
+#include "net/cli/print/index_format.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"
 #include "net/cli/text/times.h"
@@ -256,6 +257,11 @@ void print_table_json(const Session& session, const client::TableDescription& ta
                   table.table_id, table.version, schema_members(table));
   out += fmt::format(",\"profile\":\"{}\"", name_of(table.profile)) + options_json(table.options) +
          undo_windows_json(table.undo_windows);
+  if (!table.indexes.empty()) {
+    out += ",\"indexes\":" + json_list(table.indexes, [](const client::IndexSpec& index) {
+             return "{" + index_json(index) + "}";
+           });
+  }
   session.console.print("{},\"tablets\":{}}}\n", out, json_list(table.tablets, tablet_json));
 }
 
@@ -299,6 +305,7 @@ void print_table(const Session& session, const client::TableDescription& table) 
                        format_time(window.until_us)});
   }
   if (windows.size() > 1) console.write(aligned(windows, 4));
+  if (!table.indexes.empty()) console.write(aligned(index_lines(session, table.indexes), 4));
   if (table.tablets.size() > 1) console.write(aligned(tablet_lines(session, table.tablets), 4));
 }
 

@@ -83,6 +83,11 @@ class Completer {
   }
   void values(const KeySpec& key, const std::string& lead, const std::string& table) {
     if (key.name == "columns") return offer_list(lead, families(table), true);
+    if (key.name == "covered") return offer_list(lead, of_columns(table), true);
+    if (key.name == "on") {
+      for (const std::string& family : families(table)) offer(lead + family, {}, false);
+      return;
+    }
     for (const std::string& choice : choices_of(key)) offer(lead + choice);
   }
 
@@ -96,6 +101,8 @@ class Completer {
       for (const std::string& each : families(table)) offer(each + ":", {}, false);
     } else if (name.starts_with("FAMILY") || name.starts_with("[FAMILY")) {
       for (const std::string& each : families(table)) offer(each);
+    } else if (name == "INDEX") {
+      for (const std::string& each : indexes(table)) offer(each);
     } else if (name == "then") {
       offer(name);
     } else if (name.starts_with("OPERATION")) {
@@ -135,6 +142,19 @@ class Completer {
     const auto described = session_.client().describe_table(table);
     if (!described) return names;
     for (const client::FamilySpec& family : described->families) names.push_back(family.name);
+    return names;
+  }
+
+  std::vector<std::string> of_columns(const std::string& table) {
+    std::vector<std::string> names = families(table);
+    for (std::string& name : names) name += ":";
+    return names;
+  }
+  std::vector<std::string> indexes(const std::string& table) {
+    std::vector<std::string> names;
+    const auto described = session_.client().describe_table(table);
+    if (!described) return names;
+    for (const client::IndexSpec& index : described->indexes) names.push_back(index.name);
     return names;
   }
 
@@ -193,6 +213,10 @@ std::vector<std::string> choices_of(const KeySpec& key) {
   if (key.name == "profile") return {"bigtable", "none", "tablestore"};
   if (key.name == "timestamps") return {"time", "expiry", "sequence"};
   if (key.name == "born-dead") return {"refuse", "accept"};
+  if (key.value == "PARTS") return {"value", "value,time", "time", "qualifier,time"};
+  if (key.value == "TYPE") return {"bytes", "int64"};
+  if (key.value == "WHICH") return {"newest", "any"};
+  if (key.value == "ANSWER") return {"follow", "refuse"};
   if (key.name == "window-unit") return {"exact", "seconds"};
   if (key.name == "format") return {"csv", "jsonl", "cellar", "dpkg-log", "package-list"};
   if (key.name == "tz") return {"local", "utc"};

@@ -58,7 +58,7 @@ std::string overview_help() {
       "hex:00ff, base64:AP8=, int64:-5 or esc:a\\x00b (raw:hex: is the text \"hex:\").\n\n"
       "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 5 cannot connect or too late,\n"
       "6 not known to the node or not allowed, 7 an import with rejected lines or a script with\n"
-      "failed commands, 8 damage found.\n\n"
+      "failed commands, 8 damage found, or an index that differs from its table.\n\n"
       "Without a command, at a terminal: the shell.\n"
       "Example: cellar read packages prefix=lib count=5 versions=1\n"
       "More: cellar COMMAND --help\n";

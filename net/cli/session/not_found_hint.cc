@@ -36,12 +36,22 @@ std::vector<std::string> families_of(client::SyncClient& client, const std::stri
   return names;
 }
 
+std::vector<std::string> indexes_of(client::SyncClient& client, const std::string& table) {
+  std::vector<std::string> names;
+  const auto described = client.describe_table(table);
+  if (!described) return names;
+  for (const auto& one : described->indexes) names.push_back(one.name);
+  return names;
+}
+
 std::string similar_name(std::string_view message, client::SyncClient& client) {
+  const auto index = quoted_after(message, "index '");
   const auto family = quoted_after(message, "family '");
-  const auto table = quoted_after(message, family ? "' does not exist in table '" : "table '");
-  if (!table) return "";
-  return family ? nearest(*family, families_of(client, *table))
-                : nearest(*table, tables_of(client));
+  const auto within = quoted_after(message, "' does not exist in table '");
+  if (family && within) return nearest(*family, families_of(client, *within));
+  if (index && within) return nearest(*index, indexes_of(client, *within));
+  const auto table = quoted_after(message, "table '");
+  return table && !family && !index ? nearest(*table, tables_of(client)) : "";
 }
 
 }  // namespace

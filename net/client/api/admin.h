@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/model/types.h"
+#include "net/client/api/indexes.h"
 
 namespace cellar::client {
 
@@ -103,6 +104,7 @@ struct TableDescription {
   TableOptions options;
   std::vector<TabletDescription> tablets;  // sorted by start
   std::vector<UndoWindow> undo_windows;    // open ones, sorted by family, newest first
+  std::vector<IndexSpec> indexes;          // sorted by name
 };
 
 // A rule of a family and the time it was in force.

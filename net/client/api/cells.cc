@@ -39,6 +39,7 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   block.repeated_ = chunk->repeated();
   block.commit_stamp_ns_ = chunk->commit_stamp();
   block.runs_ = {.all = chunk->runs(), .opened = chunk->runs_opened()};
+  block.position_ = wire::bytes_of(chunk->position());
 
   const size_t cell_count = chunk->cells() ? chunk->cells()->size() : 0;
   const size_t label_sets = chunk->label_sets() ? chunk->label_sets()->size() : 0;

@@ -70,6 +70,9 @@ class CellBlock {
   bool repeated() const { return repeated_; }
   uint64_t commit_stamp_ns() const { return commit_stamp_ns_; }
   RunCount runs() const { return runs_; }
+  // Of a read through an index: the place of the last complete hit; ReadIndex::after continues
+  // behind it. Empty: the block completes none.
+  Bytes position() const { return position_; }
   // Whether the node returned expiry times; older nodes do not.
   bool tells_expiry() const { return tells_expiry_; }
 
@@ -90,6 +93,7 @@ class CellBlock {
   bool repeated_ = false;
   uint64_t commit_stamp_ns_ = 0;
   RunCount runs_;
+  Bytes position_;
 };
 
 // One complete row; several blocks if it is larger than a chunk.

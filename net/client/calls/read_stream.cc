@@ -30,10 +30,10 @@ void StreamCall::finish(Result<wire::Frame> answer, Reach reach) {
 bool StreamCall::chunk(const wire::Frame& frame) {
   if (!held_) return true;
   auto block = CellBlock::decode(frame.body);
-  if (!block) return false;
-  note_rows(*block);
+  if (!block || !plan_->note(*block)) return false;
+  if (plan_->rows() > 0) made_progress();
   CellBlock rest;
-  if (!read_.provisional_rows && !block->empty() && !block->rows().back().complete) {
+  if (!plan_->provisional_rows() && !block->empty() && !block->rows().back().complete) {
     rest = block->split_last();
   }
   if (block->empty()) {
@@ -54,16 +54,6 @@ bool StreamCall::chunk(const wire::Frame& frame) {
   return true;
 }
 
-// Records the complete rows and the place from which the read would resume.
-void StreamCall::note_rows(const CellBlock& block) {
-  for (const RowPart& row : block.rows()) {
-    if (!row.complete) continue;
-    ++rows_;
-    last_row_ = row.key;
-  }
-  if (rows_ > 0) made_progress();
-}
-
 // In batches of half a window.
 void StreamCall::repay_credits() {
   if (owed_ * 2 < credits_ || owed_ == 0 || !open_) return;
@@ -75,18 +65,15 @@ void StreamCall::repay_credits() {
 
 bool StreamCall::renew() {
   unfinished_.clear();
-  if (rows_ > 0 && !read_.resume_after(last_row_, rows_)) return false;
-  rows_ = 0;
+  if (!plan_->resume()) return false;
   // Blocks waiting here already have their place in the window. If they fill it, the read resumes
   // with the first place that becomes free: a server that has ended a forgotten stream is left
   // alone.
   const auto waiting = static_cast<uint32_t>(
       std::count_if(blocks_.begin(), blocks_.end(), [](const Waiting& w) { return w.credit; }));
   full_ = waiting >= credits_;
-  ReadRows rest = read_;
-  rest.credits = full_ ? 1 : credits_ - waiting;
   owed_ = 0;
-  Request renewed = encoder_->read_rows(table_, rest);
+  Request renewed = plan_->encode(*encoder_, full_ ? 1 : credits_ - waiting);
   request().frame = std::move(renewed.frame);
   request().table = renewed.table;
   request().row = renewed.row;

@@ -1,4 +1,4 @@
-// ReadStream: the result of Client::read_rows, block by block.
+// ReadStream: the result of Client::read_rows or read_index, block by block.
 //
 //   auto stream = client.read_rows("packages", ReadRows::prefix("lib"));
 //   while (true) {
@@ -9,7 +9,8 @@
 //
 // A lost connection or a transient error does not end the stream: the read resumes after the last
 // complete row with the remaining row limit, as often as ClientOptions::retry permits without a row
-// in between. Rows are returned whole; see ReadRows::provisional_rows for very large ones.
+// in between. A read through an index, each of whose hits is a row here, resumes after the last
+// complete hit. Rows are returned whole; see ReadRows::provisional_rows for very large ones.
 //
 // The server sends up to ReadRows::credits chunks ahead and waits until blocks are taken, so a slow
 // reader uses that much memory in this client only. A stream of which no block is taken for the
@@ -20,6 +21,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,15 +32,31 @@
 
 namespace cellar::client {
 
+// What a stream asks for, and what of it is left when it resumes.
+class StreamPlan {
+ public:
+  virtual ~StreamPlan() = default;
+  virtual Request encode(Encoder& encoder, uint32_t credits) const = 0;
+  virtual uint32_t credits() const = 0;
+  virtual bool provisional_rows() const = 0;
+  // Notes the complete rows of a chunk. False: the read could not resume behind them.
+  virtual bool note(const CellBlock& block) = 0;
+  virtual uint64_t rows() const = 0;  // noted in this attempt
+  // Reduces the request to what follows the noted rows. False: nothing is left.
+  virtual bool resume() = 0;
+};
+
+std::unique_ptr<StreamPlan> plan_of(std::string_view table, ReadRows read);
+std::unique_ptr<StreamPlan> plan_of(std::string_view table, ReadIndex read);
+
 class StreamCall final : public Call {
  public:
   StreamCall(Timers& timers, Request request, std::shared_ptr<Encoder> encoder,
-             std::string_view table, ReadRows read)
+             std::unique_ptr<StreamPlan> plan)
       : Call(timers, std::move(request)),
         encoder_(std::move(encoder)),
-        table_(table),
-        read_(std::move(read)),
-        credits_(read_.credits == 0 ? 1 : read_.credits) {}
+        plan_(std::move(plan)),
+        credits_(plan_->credits() == 0 ? 1 : plan_->credits()) {}
 
   void finish(Result<wire::Frame> answer, Reach reach) override;
   bool chunk(const wire::Frame& frame) override;
@@ -53,14 +71,10 @@ class StreamCall final : public Call {
  private:
   ~StreamCall() override = default;
   CellBlock take_block();
-  void note_rows(const CellBlock& block);
   void repay_credits();
 
   std::shared_ptr<Encoder> encoder_;
-  const std::string table_;
-  ReadRows read_;                      // the request of this attempt
-  std::string last_row_;               // last complete row of this attempt
-  uint64_t rows_ = 0;                  // complete rows of this attempt
+  std::unique_ptr<StreamPlan> plan_;   // the request of this attempt
   std::vector<CellBlock> unfinished_;  // parts of the row whose end has not arrived
   uint32_t credits_;
   uint32_t owed_ = 0;  // blocks taken, not yet credited to the server

@@ -5,45 +5,14 @@
 #include <utility>
 
 #include "io/loop/mailbox.h"
-#include "net/wire/body.h"
+#include "net/client/codec/decode_parts.h"
 #include "net/wire/operate.h"
 #include "net/wire/point_codec.h"
 #include "net/wire/status.h"
 
 namespace cellar::client {
 
-namespace fb = wire::fb;
-
 namespace {
-
-// A table without fields: each has its default.
-const uint8_t* no_fields() {
-  static const flatbuffers::DetachedBuffer kBuffer = [] {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(flatbuffers::Offset<void>(builder.EndTable(builder.StartTable())));
-    return builder.Release();
-  }();
-  return kBuffer.data();
-}
-
-// The root of a body, or an error if it is invalid.
-template <class Root>
-Result<const Root*> root_of(const wire::Frame& frame) {
-  if (frame.body.empty()) return flatbuffers::GetRoot<Root>(no_fields());
-  const Root* root = wire::verified<Root>(frame.body);
-  if (!root) {
-    return fail(Errc::internal, "the server's answer to operation {} cannot be read",
-                frame.header.op);
-  }
-  return root;
-}
-
-std::string text_of(const flatbuffers::String* text) { return std::string(wire::text(text)); }
-
-template <class To, class From>
-std::optional<To> enum_of(const flatbuffers::Optional<From>& value) {
-  return value ? std::optional(static_cast<To>(*value)) : std::nullopt;
-}
 
 RetentionRule rule_of(const flatbuffers::Vector<const fb::RuleNode*>& nodes, uint32_t& next,
                       int depth) {
@@ -81,17 +50,6 @@ FamilySpec family_of(const fb::FamilySpec& from) {
   return to;
 }
 
-Error bad_arena() {
-  return Error(Errc::internal, "the server's answer names bytes it did not send");
-}
-
-// The bytes of a span in the answer's arena.
-Result<std::string> key_in(Bytes arena, const fb::Span& span) {
-  Bytes key;
-  if (!wire::view(span, arena, key)) return std::unexpected(bad_arena());
-  return std::string(key);
-}
-
 // The tablets of a reply, whose keys are in its arena.
 template <class Reply>
 Result<std::vector<TabletDescription>> tablets_of(const Reply& reply) {
@@ -105,14 +63,6 @@ Result<std::vector<TabletDescription>> tablets_of(const Reply& reply) {
         {from.tablet_id(), from.epoch(), std::move(start), std::move(end), from.shard()});
   }
   return tablets;
-}
-
-// An absent list is empty.
-template <class From, class To, class Of>
-void each_of(const From* from, std::vector<To>& to, const Of& of) {
-  if (from == nullptr) return;
-  to.reserve(from->size());
-  for (const auto* one : *from) to.push_back(of(*one));
 }
 
 std::vector<std::string> texts_of(
@@ -469,6 +419,7 @@ Result<TableDescription> decode_table(const Answer& answer) {
   each_of(reply->undo_windows(), table.undo_windows, [](const fb::UndoWindow& from) -> UndoWindow {
     return {text_of(from.family()), rule_of(from.replaced()), from.changed_us(), from.until_us()};
   });
+  TRY(table.indexes, indexes_of(*reply));
   return table;
 }
 

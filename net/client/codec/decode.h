@@ -47,10 +47,13 @@ Result<TabletPage> decode_tablets(const Answer& answer);
 Result<RuleHistory> decode_history(const Answer& answer);
 Result<AuditPage> decode_audit(const Answer& answer);
 Result<PreviewReply> decode_preview(const Answer& answer);
+Result<std::vector<IndexDescription>> decode_indexes(const Answer& answer);
+Result<IndexCheck> decode_index_check(const Answer& answer);
 Result<BackupStatus> decode_backup(const Answer& answer);
 Result<ControlStatus> decode_control(const Answer& answer);
 Result<ReclaimReport> decode_reclaim(const Answer& answer);
 // Decodes a preceding chunk; empty if it is not a progress report.
 std::optional<PreviewProgress> decode_progress(Bytes body);
+std::optional<IndexCheck> decode_check_progress(Bytes body);
 
 }  // namespace cellar::client

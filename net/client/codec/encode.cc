@@ -19,40 +19,12 @@ uint64_t row_affinity(Bytes row) { return std::hash<std::string_view>{}(row); }
 
 Repeat repeat_of(bool safe) { return safe ? Repeat::always : Repeat::unless_applied; }
 
-Request changing(Request request, Repeat repeat = Repeat::unless_applied) {
-  request.writes = true;
-  request.repeat = repeat;
-  return request;
-}
-
 // The number of newest versions if the filter selects nothing else; 0: all.
 std::optional<uint32_t> versions_alone(const std::optional<Filter>& filter) {
   if (!filter) return 0;
   const bool alone = filter->kind == Filter::Kind::cells_per_column && filter->children.empty();
   if (!alone || filter->count < 1 || filter->count > UINT32_MAX) return std::nullopt;
   return static_cast<uint32_t>(filter->count);
-}
-
-// A request of rows: the handle of its frame names the table.
-Request by_handle(std::string_view table, Request request) {
-  request.table = table;
-  request.by_handle = true;
-  return request;
-}
-
-// A request whose body names one table. The dispatcher sends it to the node that has the table.
-template <class Root>
-Request of_table(Request request) {
-  const Root& body = body_of<Root>(request);
-  const flatbuffers::String* name = [&body] {
-    if constexpr (requires { body.name(); }) {
-      return body.name();
-    } else {
-      return body.table();
-    }
-  }();
-  request.table = wire::text(name);
-  return request;
 }
 
 // A write of one row, which may have a token.
@@ -242,18 +214,8 @@ Request Encoder::read_rows(std::string_view table, const ReadRows& read) {
   ArenaBuilder bytes;
   std::vector<fb::Span> keys;
   for (const std::string& key : read.keys) keys.push_back(bytes.add(key));
-  using Flag = fb::RangeFlag;
   std::vector<fb::RangeRec> ranges;
-  for (const RowRange& range : read.ranges) {
-    const fb::Span start = range.start ? bytes.add(*range.start) : fb::Span(0, 0);
-    const fb::Span end = range.end ? bytes.add(*range.end) : fb::Span(0, 0);
-    unsigned flags = 0;
-    if (range.start) flags |= static_cast<unsigned>(Flag::HasStart);
-    if (range.end) flags |= static_cast<unsigned>(Flag::HasEnd);
-    if (range.start && range.start_open) flags |= static_cast<unsigned>(Flag::StartOpen);
-    if (range.end && range.end_closed) flags |= static_cast<unsigned>(Flag::EndClosed);
-    ranges.emplace_back(start, end, static_cast<uint8_t>(flags), uint8_t{0}, uint16_t{0});
-  }
+  for (const RowRange& range : read.ranges) ranges.push_back(range_of(range, bytes));
   std::vector<fb::FilterNode> nodes;
   if (read.filter) append_nodes(*read.filter, bytes, nodes);
 

@@ -37,6 +37,7 @@ class Encoder {
   Request read_modify_write(std::string_view table, const ReadModifyWrite& modify,
                             const CallOptions& options);
   Request sample_row_keys(std::string_view table);
+  Request read_index(std::string_view table, const ReadIndex& read);
 
   // `shard`: the one that shall serve the connection; empty: any.
   Request hello(const ClientOptions& options, Bytes token, std::optional<uint32_t> shard = {});
@@ -51,6 +52,11 @@ class Encoder {
   Request rule_history(std::string_view table, std::string_view family);
   Request undo_rule(const UndoRule& undo);
   Request preview_rule(const PreviewRule& preview, bool progress);
+  Request create_index(std::string_view table, const IndexSpec& index);
+  Request alter_index(const AlterIndex& change);
+  Request drop_index(std::string_view table, std::string_view name);
+  Request describe_indexes(std::string_view table);
+  Request check_index(const CheckIndex& check, bool progress);
   Request audit_log(const AuditLog& log);
   Request flush_table(std::string_view name);
   Request compact_table(std::string_view name);

@@ -35,6 +35,17 @@ fb::Durability durability_of(const std::optional<Durability>& durability) {
   return durability ? static_cast<fb::Durability>(*durability) : fb::Durability::TableDefault;
 }
 
+fb::RangeRec range_of(const RowRange& range, ArenaBuilder& arena) {
+  using Flag = fb::RangeFlag;
+  const fb::Span start = range.start ? arena.add(*range.start) : fb::Span(0, 0);
+  const fb::Span end = range.end ? arena.add(*range.end) : fb::Span(0, 0);
+  const auto flags = static_cast<uint8_t>(bit(Flag::HasStart, range.start.has_value()) |
+                                          bit(Flag::HasEnd, range.end.has_value()) |
+                                          bit(Flag::StartOpen, range.start && range.start_open) |
+                                          bit(Flag::EndClosed, range.end && range.end_closed));
+  return {start, end, flags, uint8_t{0}, uint16_t{0}};
+}
+
 void append_records(const Mutation& mutation, uint32_t arena_at,
                     std::vector<fb::MutationRec>& records) {
   using Flag = fb::MutationFlag;
@@ -110,6 +121,36 @@ flatbuffers::Offset<fb::FamilySpec> family_of(flatbuffers::FlatBufferBuilder& bu
     if (family.window->whole_seconds) out.add_window_unit(fb::WindowUnit::Seconds);
   }
   if (family.undo_window_us) out.add_undo_window_us(*family.undo_window_us);
+  return out.Finish();
+}
+
+flatbuffers::Offset<fb::IndexSpec> index_of(flatbuffers::FlatBufferBuilder& builder,
+                                            const IndexSpec& index) {
+  const auto name = string_of(builder, index.name);
+  const auto family = string_of(builder, index.family);
+  const auto qualifier = index.qualifier ? byte_vector(builder, *index.qualifier) : 0;
+  std::vector<fb::IndexPart> parts;
+  for (const IndexPart part : index.parts) parts.push_back(static_cast<fb::IndexPart>(part));
+  const auto part_vector = builder.CreateVector(parts);
+  ArenaBuilder bytes;
+  std::vector<fb::IndexColumnRec> covered;
+  for (const IndexColumn& column : index.covered) {
+    const fb::Span of_family = bytes.add(column.family);
+    covered.emplace_back(of_family, bytes.add(column.qualifier));
+  }
+  const auto columns = builder.CreateVectorOfStructs(covered);
+  const auto arena = bytes.finish(builder);
+  fb::IndexSpecBuilder out(builder);
+  out.add_name(name);
+  out.add_family(family);
+  if (index.qualifier) out.add_qualifier(qualifier);
+  out.add_parts(part_vector);
+  if (index.type) out.add_type(static_cast<fb::IndexType>(*index.type));
+  out.add_match(static_cast<fb::IndexMatch>(index.match));
+  if (!covered.empty()) out.add_covered(columns);
+  if (!covered.empty()) out.add_arena(arena);
+  if (index.max_age_us) out.add_max_age_us(*index.max_age_us);
+  if (index.tighter_base) out.add_tighter_base(static_cast<fb::TighterBase>(*index.tighter_base));
   return out.Finish();
 }
 

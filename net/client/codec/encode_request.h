@@ -1,15 +1,45 @@
-// Final step of every request of Encoder: turns the root into a body and the body into a frame.
+// Final steps of the requests of Encoder: the root becomes a body and the body a frame, and the
+// request learns its table and how it may be repeated.
 #pragma once
 
 #include <algorithm>
 
 #include "net/client/codec/encode.h"
 #include "net/client/codec/encode_parts.h"
+#include "net/client/codec/frame_parts.h"
 #include "net/wire/frame.h"
 
 namespace cellar::client {
 
 constexpr uint16_t op_number(fb::Op op) { return static_cast<uint16_t>(op); }
+
+inline Request changing(Request request, Repeat repeat = Repeat::unless_applied) {
+  request.writes = true;
+  request.repeat = repeat;
+  return request;
+}
+
+// A request of rows: the handle of its frame names the table.
+inline Request by_handle(std::string_view table, Request request) {
+  request.table = table;
+  request.by_handle = true;
+  return request;
+}
+
+// A request whose body names one table. The dispatcher sends it to the node that has the table.
+template <class Root>
+Request of_table(Request request) {
+  const Root& body = body_of<Root>(request);
+  const flatbuffers::String* name = [&body] {
+    if constexpr (requires { body.table(); }) {
+      return body.table();
+    } else {
+      return body.name();
+    }
+  }();
+  request.table = wire::text(name);
+  return request;
+}
 
 template <class Root>
 Request Encoder::finish(uint16_t op, flatbuffers::Offset<Root> root) {

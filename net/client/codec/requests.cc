@@ -1,5 +1,8 @@
 #include "net/client/codec/requests.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace cellar::client {
 
 ReadRows ReadRows::prefix(Bytes p) {
@@ -45,6 +48,15 @@ bool ReadRows::resume_after(Bytes after, uint64_t rows) {
   std::erase_if(keys, [&](const std::string& key) { return reversed ? key >= last : key <= last; });
   std::erase_if(ranges, [&](RowRange& range) { return !clip(range, last, reversed); });
   return !keys.empty() || !ranges.empty();
+}
+
+bool ReadIndex::resume_after(std::string position, uint64_t hits) {
+  if (limit) {
+    if (hits >= static_cast<uint64_t>(std::max<int64_t>(*limit, 0))) return false;
+    *limit -= static_cast<int64_t>(hits);
+  }
+  after = std::move(position);
+  return true;
 }
 
 }  // namespace cellar::client

@@ -61,6 +61,35 @@ struct ReadRows {
   bool resume_after(Bytes last, uint64_t rows);
 };
 
+// A read through an index. Each hit is a row of the answer: the indexed cell, then its covered
+// ones. A row has as many hits as cells that are found. All conditions hold together.
+struct ReadIndex {
+  std::string index;
+  std::optional<std::string> value;  // equal; not with `values`
+  std::optional<RowRange> values;
+  std::optional<std::string> qualifier;  // equal; not with `qualifiers`
+  std::optional<RowRange> qualifiers;
+  std::optional<int64_t> start_us, end_us;  // of the timestamp: [start, end)
+  // Rows: the union of keys and ranges; without both: every row.
+  std::vector<std::string> keys;
+  std::vector<RowRange> ranges;
+  // true: the whole row, each once, where its first hit stands.
+  bool whole_rows = false;
+  std::optional<Filter> filter;  // of whole rows
+  std::optional<int64_t> limit;  // of hits, or of whole rows; absent: none
+  bool reversed = false;
+  // Cells that are in the index and hidden from it are returned too. All have Cell::explained.
+  bool explain = false;
+  // Begins behind this place: CellBlock::position() of an earlier read with the same conditions.
+  std::string after;
+  uint32_t credits = 8;           // as in ReadRows
+  bool provisional_rows = false;  // as in ReadRows
+
+  // Reduces the request to what follows `position`, behind `hits` complete hits. False: nothing is
+  // left.
+  bool resume_after(std::string position, uint64_t hits);
+};
+
 // A prefix, or bounds, each of which may be absent.
 struct DropRows {
   std::optional<std::string> prefix, start, end;  // [start, end)

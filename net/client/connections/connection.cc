@@ -661,8 +661,7 @@ bool Connection::add_credits(Call& call, uint32_t chunks) {
   if (call.request_id_ == 0 || state_ == State::closed) return false;
   flatbuffers::FlatBufferBuilder builder(64);
   const Bytes body = wire::finish_body(builder, fb::CreateCredit(builder, chunks));
-  send_control(call.request_id_, static_cast<uint16_t>(fb::Op::ReadRows), wire::FrameKind::credit,
-               body);
+  send_control(call.request_id_, header_of(call.request_).op, wire::FrameKind::credit, body);
   return true;
 }
 

@@ -125,7 +125,9 @@ CELLAR_VERSIONED {
 
   Scanner Client::read_rows(const std::string& table, const ReadRows& read,
                             const CallOptions& options) {
-    return Scanner(core_, core_->open(table, to_internal(read), to_internal(options)));
+    const auto begin = [table, made = to_internal(read), with = to_internal(options)](
+                           client::Client& client) { return client.read_rows(table, made, with); };
+    return Scanner(core_, core_->open(begin));
   }
 
   Result<Checked> Client::check_and_mutate(const std::string& table, const CheckAndMutate& check,
@@ -225,6 +227,41 @@ CELLAR_VERSIONED {
       client.async_undo_rule({table, family}, std::move(handler));
     };
     return waited<Table, client::TableDescription>(*core_, begin);
+  }
+
+  Result<Table> Client::create_index(const std::string& table, const Index& index) {
+    const auto begin = [table, made = to_internal(index)](client::Client& client, auto handler) {
+      client.async_create_index(table, made, std::move(handler));
+    };
+    return waited<Table, client::TableDescription>(*core_, begin);
+  }
+
+  Result<Table> Client::alter_index(const std::string& table, const IndexChange& change) {
+    const auto begin = [made = to_internal(table, change)](client::Client& client, auto handler) {
+      client.async_alter_index(made, std::move(handler));
+    };
+    return waited<Table, client::TableDescription>(*core_, begin);
+  }
+
+  Result<Table> Client::drop_index(const std::string& table, const std::string& name) {
+    const auto begin = [table, name](client::Client& client, auto handler) {
+      client.async_drop_index(table, name, std::move(handler));
+    };
+    return waited<Table, client::TableDescription>(*core_, begin);
+  }
+
+  Result<std::vector<IndexState>> Client::describe_indexes(const std::string& table) {
+    const auto begin = [table](client::Client& client, auto handler) {
+      client.async_describe_indexes(table, std::move(handler));
+    };
+    return waited<std::vector<IndexState>, std::vector<client::IndexDescription>>(*core_, begin);
+  }
+
+  Scanner Client::read_index(const std::string& table, const ReadIndex& read,
+                             const CallOptions& options) {
+    const auto begin = [table, made = to_internal(read), with = to_internal(options)](
+                           client::Client& client) { return client.read_index(table, made, with); };
+    return Scanner(core_, core_->open(begin));
   }
 
   Result<std::int64_t> Client::ping() {

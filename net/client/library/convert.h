@@ -18,6 +18,9 @@ client::DropRows to_internal(const v0::DropRows& drop);
 std::optional<client::RetentionRule> to_internal(const std::optional<v0::Rule>& rule);
 client::TableSpec to_internal(const v0::TableSpec& spec);
 client::TableChange to_internal(const v0::TableChange& change);
+client::IndexSpec to_internal(const v0::Index& index);
+client::AlterIndex to_internal(const std::string& table, const v0::IndexChange& change);
+client::ReadIndex to_internal(const v0::ReadIndex& read);
 
 v0::Error to_public(const Error& error);
 v0::Commit to_public(const client::MutateReply& reply);
@@ -29,6 +32,7 @@ v0::Modified to_public(const client::Row& row);
 v0::Table to_public(const client::TableDescription& table);
 std::vector<std::string> to_public(const std::vector<client::TableSummary>& tables);
 v0::Preview to_public(const client::PreviewReply& preview);
+std::vector<v0::IndexState> to_public(const std::vector<client::IndexDescription>& indexes);
 inline std::int64_t to_public(const client::Pong& pong) { return pong.now_us; }
 
 v0::Cell to_public(const client::Cell& cell, bool tells_expiry);

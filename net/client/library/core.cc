@@ -55,11 +55,11 @@ v0::Error Core::in_callback() {
   return error;
 }
 
-uint64_t Core::open(std::string table, client::ReadRows read, client::CallOptions options) {
+uint64_t Core::open(std::function<client::ReadStream(client::Client&)> begin) {
   const uint64_t number = next_stream_.fetch_add(1, std::memory_order_relaxed);
   post([&] {
-    return [this, number, name = std::move(table), asked = std::move(read), options] {
-      streams_.emplace(number, Stream{client_->read_rows(name, asked, options)});
+    return [this, number, begin = std::move(begin)] {
+      streams_.emplace(number, Stream{begin(*client_)});
     };
   });
   return number;

@@ -62,7 +62,7 @@ class Core {
   }
 
   // ---- streams
-  uint64_t open(std::string table, client::ReadRows read, client::CallOptions options);
+  uint64_t open(std::function<client::ReadStream(client::Client&)> begin);
   void next(uint64_t stream, Callback<std::vector<v0::Row>> done);
   void close(uint64_t stream);
 

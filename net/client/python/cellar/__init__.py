@@ -39,6 +39,7 @@ from cellar.errors import (
     Unimplemented,
 )
 from cellar.filter import Filter
+from cellar.indexes import UNCHANGED, Index, IndexDescription, IndexMatch, IndexPart, IndexType, TighterBase
 from cellar.mutation import Committed, ModifyRule, Mutation, Token, append, increment
 from cellar.node import Hello, Limits, Pong, ServerInfo, ShardStats
 from cellar.options import ClientOptions
@@ -104,6 +105,11 @@ __all__ = [
     "Filter",
     "Granularity",
     "Hello",
+    "Index",
+    "IndexDescription",
+    "IndexMatch",
+    "IndexPart",
+    "IndexType",
     "Internal",
     "InvalidArgument",
     "KEEP_EVERYTHING",
@@ -134,9 +140,11 @@ __all__ = [
     "TableOptions",
     "TableSummary",
     "TabletDescription",
+    "TighterBase",
     "Timestamp",
     "TimestampMeaning",
     "Token",
+    "UNCHANGED",
     "Unauthenticated",
     "Unavailable",
     "UndoWindow",

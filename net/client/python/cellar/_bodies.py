@@ -1,6 +1,7 @@
 """FlatBuffers bodies: building them, and reading what a node sent without trusting it."""
 from __future__ import annotations
 
+import enum
 import struct
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from cellar._frames import broken
 from cellar.errors import CellarError
 
 T = TypeVar("T")
+E = TypeVar("E", bound=enum.IntEnum)
 
 IDENTIFIER_AT = 4
 VECTOR_ALIGNMENT = 8
@@ -98,6 +100,11 @@ def span_of(arena: memoryview, at: int, size: int) -> bytes:
     if at + size > len(arena):
         raise broken("a span exceeds its arena")
     return bytes(arena[at : at + size])
+
+
+def known(kind: type[E], number: int | None) -> E | None:
+    """None for an absent number; an unknown one is what a newer node knows: None too."""
+    return kind(number) if number is not None and number in kind.__members__.values() else None
 
 
 def decode(data: bytes, identifier: bytes, root: Any, read: Callable[[Body, Any], T]) -> T:

@@ -120,7 +120,7 @@ class Batch:
         )
 
 
-def _plain(op: int, body: bytes = b"") -> Callable[[Tokens], Request]:
+def plain(op: int, body: bytes = b"") -> Callable[[Tokens], Request]:
     return lambda _: (op, body)
 
 
@@ -129,12 +129,12 @@ def _plain(op: int, body: bytes = b"") -> Callable[[Tokens], Request]:
 
 def ping(echo: bytes = b"", *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[Pong]:
     """Asks the node for its trusted time. echo: at most 1 KiB, returned by the node."""
-    return Call(_plain(Op.Ping, _encode.ping(echo)), lambda a: _decode.pong(a.last), timeout=timeout)
+    return Call(plain(Op.Ping, _encode.ping(echo)), lambda a: _decode.pong(a.last), timeout=timeout)
 
 
 def server_info(*, timeout: Timeout = CLIENT_TIMEOUT) -> Call[ServerInfo]:
     """The state of the node: version, clocks, figures of its shards."""
-    return Call(_plain(Op.ServerInfo), lambda a: _decode.server_info(a.last), timeout=timeout)
+    return Call(plain(Op.ServerInfo), lambda a: _decode.server_info(a.last), timeout=timeout)
 
 
 # ---- reads ----
@@ -190,12 +190,12 @@ def read_row(
     )
     if filter is None and not annotated and short and len(wanted) <= _encode.MAX_U16:
         get = padded(_encode.get(key, versions, wanted))
-        return Call(_plain(Op.Get, get), lambda a: _decode.got(key, a.parts()), table, by_handle=True, timeout=timeout)
+        return Call(plain(Op.Get, get), lambda a: _decode.got(key, a.parts()), table, by_handle=True, timeout=timeout)
     selection = _selection(versions, wanted, filter)
     body = _encode.read_row(key, selection, explain, include_dead, with_expiry)
     asked = (("explain", explain), ("include_dead", include_dead), ("with_expiry", with_expiry))
     return Call(
-        _plain(Op.ReadRow, body),
+        plain(Op.ReadRow, body),
         lambda a: _decode.row_of(a.parts()),
         table,
         by_handle=True,
@@ -256,22 +256,22 @@ def scan(
         first = to_bytes(prefix)
         chosen.append(RowRange(first, prefix_end(first)))
     return Scan(
-        table,
-        [to_bytes(key) for key in keys],
-        chosen,
-        _selection(versions, columns, filter),
-        limit,
-        reversed,
-        explain,
-        include_dead,
-        with_expiry,
+        table=table,
+        keys=[to_bytes(key) for key in keys],
+        ranges=chosen,
+        selection=_selection(versions, columns, filter),
+        row_limit=limit,
+        reversed_order=reversed,
+        explain=explain,
+        include_dead=include_dead,
+        with_expiry=with_expiry,
     )
 
 
 def sample_row_keys(table: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[list[SplitPoint]]:
     """Keys that divide the table, at least every tablet boundary, with the bytes before each; the last is the end."""
     return Call(
-        _plain(Op.SampleRowKeys, _encode.sample_row_keys()),
+        plain(Op.SampleRowKeys, _encode.sample_row_keys()),
         lambda a: _decode.sample_row_keys(a.last),
         table,
         by_handle=True,
@@ -464,11 +464,11 @@ def drop_row_range(
 # ---- tables ----
 
 
-def _described(
+def described(
     op: int, body: bytes, table: str, timeout: Timeout, writes: bool = True, needs: tuple[str, ...] = ()
 ) -> Call[TableDescription]:
     return Call(
-        _plain(op, body),
+        plain(op, body),
         lambda a: _decode_admin.table(a.last),
         table,
         timeout=timeout,
@@ -502,7 +502,7 @@ def create_table(
     body = _encode_admin.create_table(
         name, _as_families(families), granularity, profile, options, [to_bytes(row) for row in splits]
     )
-    return _described(Op.CreateTable, body, name, timeout)
+    return described(Op.CreateTable, body, name, timeout)
 
 
 def alter_table(
@@ -523,7 +523,7 @@ def alter_table(
     body = _encode_admin.alter_table(
         name, _as_families(add), list(alter), list(drop), options, close_oldest_undo_window
     )
-    return _described(Op.AlterTable, body, name, timeout, needs=("alter_table",))
+    return described(Op.AlterTable, body, name, timeout, needs=("alter_table",))
 
 
 def set_rule(
@@ -547,13 +547,13 @@ def set_rule(
 def drop_table(name: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[None]:
     """Drops a table. It can be restored for the longest undo window of its families."""
     body = _encode_admin.named(DropTableRequest, b"QDRT", name)
-    return Call(_plain(Op.DropTable, body), lambda _: None, name, timeout=timeout, admin=True, writes=True)
+    return Call(plain(Op.DropTable, body), lambda _: None, name, timeout=timeout, admin=True, writes=True)
 
 
 def restore_table(name: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[TableDescription]:
     """Restores the table of this name that was dropped last. NOT_FOUND: there is none, or its window has ended."""
     body = _encode_admin.named(RestoreTableRequest, b"QRST", name)
-    return _described(Op.RestoreTable, body, name, timeout, needs=("restore_table",))
+    return described(Op.RestoreTable, body, name, timeout, needs=("restore_table",))
 
 
 def list_tables(
@@ -561,25 +561,25 @@ def list_tables(
 ) -> Call[list[TableSummary]]:
     """The tables whose names have the prefix, by name. include_dropped: then those that can still be restored."""
     body = _encode_admin.list_tables(prefix, include_dropped)
-    return Call(_plain(Op.ListTables, body), lambda a: _decode_admin.list_tables(a.last), timeout=timeout, admin=True)
+    return Call(plain(Op.ListTables, body), lambda a: _decode_admin.list_tables(a.last), timeout=timeout, admin=True)
 
 
 def describe_table(name: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[TableDescription]:
     """Families, options, tablets and open undo windows of a table."""
     body = _encode_admin.named(DescribeTableRequest, b"QDSC", name)
-    return _described(Op.DescribeTable, body, name, timeout, writes=False)
+    return described(Op.DescribeTable, body, name, timeout, writes=False)
 
 
 def flush_table(name: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[None]:
     """Writes the table's memory to disk. Changes no answer."""
     body = _encode_admin.named(FlushTableRequest, b"QFLU", name)
-    return Call(_plain(Op.FlushTable, body), lambda _: None, name, timeout=timeout, admin=True)
+    return Call(plain(Op.FlushTable, body), lambda _: None, name, timeout=timeout, admin=True)
 
 
 def compact_table(name: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[None]:
     """Merges the table's files, which removes dead bytes. Changes no answer."""
     body = _encode_admin.named(CompactTableRequest, b"QCMP", name)
-    return Call(_plain(Op.CompactTable, body), lambda _: None, name, timeout=timeout, admin=True)
+    return Call(plain(Op.CompactTable, body), lambda _: None, name, timeout=timeout, admin=True)
 
 
 def preview_rule(
@@ -612,7 +612,7 @@ def preview_rule(
             tell(_decode_admin.preview_progress(chunk))
 
     return Call(
-        _plain(Op.PreviewRule, body),
+        plain(Op.PreviewRule, body),
         lambda a: _decode_admin.preview(a.last),
         table,
         timeout=timeout,
@@ -631,14 +631,14 @@ def undo_rule(
     expected_version: of the schema, as it was seen; 0: any. FAILED_PRECONDITION: another version, or no open window.
     """
     body = _encode_admin.undo_rule(table, family, expected_version)
-    return _described(Op.UndoRule, body, table, timeout, needs=("rule_history",))
+    return described(Op.UndoRule, body, table, timeout, needs=("rule_history",))
 
 
 def rule_history(table: str, family: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[RuleHistory]:
     """The rules that a family had, newest first, and until when each change can be undone."""
     body = _encode_admin.rule_history(table, family)
     return Call(
-        _plain(Op.RuleHistory, body),
+        plain(Op.RuleHistory, body),
         lambda a: _decode_admin.rule_history(a.last),
         table,
         timeout=timeout,

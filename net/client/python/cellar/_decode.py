@@ -37,7 +37,7 @@ EXPIRY = struct.Struct("<q")
 SPAN = struct.Struct("<II")
 SAMPLE = struct.Struct("<IIQ")
 FAILURE = struct.Struct("<IIIIBBH")
-CHUNK_ROWS, CHUNK_CELLS, CHUNK_ARENA, CHUNK_EXPLAIN, CHUNK_EXPIRY = 0, 1, 2, 4, 7
+CHUNK_ROWS, CHUNK_CELLS, CHUNK_ARENA, CHUNK_EXPLAIN, CHUNK_EXPIRY, CHUNK_POSITION = 0, 1, 2, 4, 7, 11
 CONTINUED, COMPLETE = 1, 2
 MAX_ROW_BYTES = 1 << 29
 """Of the chunks of one row: a node returns rows of up to 256 MiB."""
@@ -189,6 +189,7 @@ class RowAssembler:
         self._bytes = 0  # of the chunks since it began
         self._notes = (False, False)
         self._figures = (0, 0, 0)  # runs, runs opened, commit stamp
+        self.position = b""  # of the last complete hit of an index; empty: none
 
     @property
     def in_row(self) -> bool:
@@ -206,6 +207,7 @@ class RowAssembler:
         arena = body.vector(chunk, CHUNK_ARENA, 1)
         self._notes = bool(chunk.Repeated()), bool(chunk.AnswerNotKept())
         self._figures = int(chunk.Runs()), int(chunk.RunsOpened()), int(chunk.CommitStamp())
+        self.position = bytes(body.vector(chunk, CHUNK_POSITION, 1)) or self.position
         labels = [
             tuple(bytes(names).decode(errors="replace").split(","))
             for names in body.tables(chunk.LabelSetsLength(), chunk.LabelSets)

@@ -1,12 +1,12 @@
 """Answers about tables to values: pure functions over bodies, which raise INTERNAL for an invalid one."""
 from __future__ import annotations
 
-import enum
 import struct
-from typing import Any, TypeVar
+from typing import Any
 
 from cellar import _bodies as bodies
-from cellar._bodies import Body, span_of
+from cellar._bodies import Body, known, span_of
+from cellar._decode_indexes import index_of
 from cellar._encode import SPAN
 from cellar._encode_admin import RULE
 from cellar._frames import broken
@@ -44,12 +44,6 @@ from cellar.tables import (
 
 TABLET = struct.Struct("<QQIIIIII")
 MAX_RULE_DEPTH = 16
-E = TypeVar("E", bound=enum.IntEnum)
-
-
-def _maybe(kind: type[E], number: int | None) -> E | None:
-    """None for an absent number; an unknown one is what a newer node knows: None too."""
-    return kind(number) if number is not None and number in kind.__members__.values() else None
 
 
 def rule_of(nodes: list[tuple[Any, ...]]) -> Rule:
@@ -87,8 +81,8 @@ def _table(body: Body, t: Any) -> TableDescription:
         name=body.text(t, 0),
         table_id=t.TableId(),
         version=t.Version(),
-        granularity=_maybe(Granularity, t.Granularity()) or Granularity.MILLIS,
-        profile=_maybe(Profile, t.Profile()) or Profile.NONE,
+        granularity=known(Granularity, t.Granularity()) or Granularity.MILLIS,
+        profile=known(Profile, t.Profile()) or Profile.NONE,
         families=tuple(_family(body, f) for f in body.tables(t.FamiliesLength(), t.Families)),
         options=TableOptions() if options is None else _options(options),
         tablets=tuple(
@@ -100,6 +94,7 @@ def _table(body: Body, t: Any) -> TableDescription:
             UndoWindow(body.text(w, 0), rule_of(body.structs(w, 1, RULE)), w.ChangedUs(), w.UntilUs())
             for w in body.tables(t.UndoWindowsLength(), t.UndoWindows)
         ),
+        indexes=tuple(index_of(body, i) for i in body.tables(t.IndexesLength(), t.Indexes)),
     )
 
 
@@ -110,8 +105,8 @@ def _family(body: Body, f: Any) -> Family:
     return Family(
         name=body.text(f, 0),
         rule=rule_of(body.structs(f, 2, RULE)),
-        timestamps=_maybe(TimestampMeaning, f.Timestamps()),
-        born_dead=_maybe(BornDead, f.BornDead()),
+        timestamps=known(TimestampMeaning, f.Timestamps()),
+        born_dead=known(BornDead, f.BornDead()),
         window=window,
         undo_window=f.UndoWindowUs(),
         born_dead_from_profile=bool(f.BornDeadFromProfile()),
@@ -121,14 +116,14 @@ def _family(body: Body, f: Any) -> Family:
 
 def _options(o: Any) -> TableOptions:
     return TableOptions(
-        durability=_maybe(Durability, o.Durability()),
-        compression=_maybe(Compression, o.Compression()),
+        durability=known(Durability, o.Durability()),
+        compression=known(Compression, o.Compression()),
         block_bytes=o.BlockBytes(),
         reclaim_within=o.ReclaimWithinUs(),
         dead_slack=o.DeadSlack(),
         reclaim_share=o.ReclaimShare(),
-        compaction=_maybe(Compaction, o.Compaction()),
-        bottom_compression=_maybe(BottomCompression, o.BottomCompression()),
+        compaction=known(Compaction, o.Compaction()),
+        bottom_compression=known(BottomCompression, o.BottomCompression()),
     )
 
 

@@ -230,7 +230,7 @@ def check_and_mutate(
 ) -> bytes:
     arena = Arena()
     key = arena.add(row)
-    nodes = _nodes(arena, condition) if condition is not None else b""
+    nodes = filter_nodes(arena, condition) if condition is not None else b""
     then_records, else_records = _records(arena, then), _records(arena, otherwise)
     b = bodies.new_builder(len(arena.bytes) + 1024)
     filter_vector = bodies.struct_vector(b, FILTER.size, nodes) if condition is not None else 0
@@ -296,7 +296,7 @@ def drop_row_range(prefix: bytes | None, start: bytes | None, end: bytes | None,
 # ---- reads ----
 
 
-def _nodes(arena: Arena, tree: Filter) -> bytes:
+def filter_nodes(arena: Arena, tree: Filter) -> bytes:
     """The tree in pre-order."""
     packed = bytearray()
     pending = [tree]
@@ -348,7 +348,7 @@ def get(row: bytes, versions: int, columns: Sequence[Column]) -> bytes:
 def read_row(row: bytes, selection: Filter | None, explain: bool, include_dead: bool, with_expiry: bool) -> bytes:
     arena = Arena()
     key = arena.add(row)
-    nodes = _nodes(arena, selection) if selection is not None else b""
+    nodes = filter_nodes(arena, selection) if selection is not None else b""
     b = bodies.new_builder(len(arena.bytes) + len(nodes) + 256)
     filter_vector = bodies.struct_vector(b, FILTER.size, nodes) if selection is not None else 0
     content = bodies.byte_vector(b, arena.bytes)
@@ -377,20 +377,11 @@ def read_rows(
 ) -> bytes:
     arena = Arena()
     key_spans = b"".join(SPAN.pack(*arena.add(key)) for key in keys)
-    packed = bytearray()
-    for r in ranges:
-        start = _bound(arena, r.start)
-        end = _bound(arena, r.end)
-        flags = 0
-        if r.start is not None:
-            flags |= RangeFlag.HasStart | (RangeFlag.StartOpen if r.start_open else 0)
-        if r.end is not None:
-            flags |= RangeFlag.HasEnd | (RangeFlag.EndClosed if r.end_closed else 0)
-        packed += RANGE.pack(*start, *end, flags, 0, 0)
-    nodes = _nodes(arena, selection) if selection is not None else b""
+    packed = b"".join(packed_range(arena, r) for r in ranges)
+    nodes = filter_nodes(arena, selection) if selection is not None else b""
     b = bodies.new_builder(len(arena.bytes) + len(packed) + len(nodes) + len(key_spans) + 256)
     key_vector = bodies.struct_vector(b, SPAN.size, key_spans) if keys else 0
-    range_vector = bodies.struct_vector(b, RANGE.size, bytes(packed)) if ranges else 0
+    range_vector = bodies.struct_vector(b, RANGE.size, packed) if ranges else 0
     filter_vector = bodies.struct_vector(b, FILTER.size, nodes) if nodes else 0
     content = bodies.byte_vector(b, arena.bytes)
     q = ReadRowsRequest
@@ -415,6 +406,17 @@ def sample_row_keys() -> bytes:
     b = bodies.new_builder(64)
     SampleRowKeysRequest.Start(b)
     return bodies.finish(b, SampleRowKeysRequest.End(b), b"QSRK")
+
+
+def packed_range(arena: Arena, bounds: RowRange) -> bytes:
+    start = _bound(arena, bounds.start)
+    end = _bound(arena, bounds.end)
+    flags = 0
+    if bounds.start is not None:
+        flags |= RangeFlag.HasStart | (RangeFlag.StartOpen if bounds.start_open else 0)
+    if bounds.end is not None:
+        flags |= RangeFlag.HasEnd | (RangeFlag.EndClosed if bounds.end_closed else 0)
+    return RANGE.pack(*start, *end, flags, 0, 0)
 
 
 def _bound(arena: Arena, bound: Optional[bytes | str]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import Any, Optional, TypeVar, Union
 from cellar._calls import Answer, Batch, Call, Tokens
 from cellar._decode import status
 from cellar._frames import Frame, Kind, broken
-from cellar._scan import Scan
+from cellar._scan import Stream
 from cellar._session import Session
 from cellar.errors import Applied, CellarError, Code, PartlyFailed, error_of
 from cellar.mutation import Token
@@ -209,7 +209,7 @@ class Planner:
             if pending:
                 yield Sleep(pause or 0.0)
 
-    def after(self, scan: Scan, failure: Exception) -> float:
+    def after(self, scan: Stream, failure: Exception) -> float:
         """The pause before a scan resumes after a failure. Raises the failure if it is final."""
         pause = None
         if isinstance(failure, Unreachable):
@@ -312,7 +312,7 @@ def prepare(ask: Ask, session: Session) -> tuple[int, bytes]:
     return op, checked_size(body, session, ask.address)
 
 
-def prepare_scan(scan: Scan, session: Session, address: str) -> bytes:
+def prepare_scan(scan: Stream, session: Session, address: str) -> bytes:
     """The body of the scan for this node."""
     _demand(scan.needs(), session)
     return checked_size(scan.body(), session, address)

@@ -6,14 +6,13 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from cellar import _calls
+from cellar import _calls, _index_calls
 from cellar._async_connection import AsyncConnection
 from cellar._calls import Answer, Batch, Call
 from cellar._decode import status
 from cellar._dial import Identity, no_connection
 from cellar._frames import Kind, broken
-from cellar._scan import Scan
-from cellar._schema.Op import Op
+from cellar._scan import Stream
 from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan, unstamped
 from cellar.cells import Row
 from cellar.client import documented
@@ -42,14 +41,16 @@ def _batch(described: Callable[P, Batch]) -> Callable[Concatenate[AsyncClient, P
     return made
 
 
-def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[AsyncClient, P], AsyncGenerator[Row, None]]:
+def _stream(
+    described: Callable[P, Stream], name: str
+) -> Callable[Concatenate[AsyncClient, P], AsyncGenerator[Row, None]]:
     def method(self: AsyncClient, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Row, None]:
         return self._rows(described(*args, **kwargs))
 
     made: Callable[Concatenate[AsyncClient, P], AsyncGenerator[Row, None]] = documented(
         method, described, "AsyncGenerator[Row, None]"
     )
-    made.__name__ = "read_rows"
+    made.__name__ = name
     return made
 
 
@@ -101,7 +102,8 @@ class AsyncClient:
     server_info = _call(_calls.server_info)
     read_row = _call(_calls.read_row)
     explain = _call(_calls.explain)
-    read_rows = _stream(_calls.scan)
+    read_rows = _stream(_calls.scan, "read_rows")
+    read_index = _stream(_index_calls.read_index, "read_index")
     sample_row_keys = _call(_calls.sample_row_keys)
     mutate_row = _call(_calls.mutate_row)
     mutate_rows = _batch(_calls.batch)
@@ -120,6 +122,10 @@ class AsyncClient:
     preview_rule = _call(_calls.preview_rule)
     undo_rule = _call(_calls.undo_rule)
     rule_history = _call(_calls.rule_history)
+    create_index = _call(_index_calls.create_index)
+    alter_index = _call(_index_calls.alter_index)
+    drop_index = _call(_index_calls.drop_index)
+    describe_indexes = _call(_index_calls.describe_indexes)
 
     # ---- how a call is made ----
 
@@ -211,7 +217,7 @@ class AsyncClient:
         finally:
             del self._dialling[address]
 
-    async def _rows(self, scan: Scan) -> AsyncGenerator[Row, None]:
+    async def _rows(self, scan: Stream) -> AsyncGenerator[Row, None]:
         while True:
             try:
                 async with aclosing(self._attempt(scan)) as rows:
@@ -224,11 +230,11 @@ class AsyncClient:
                 return
             await asyncio.sleep(pause)
 
-    async def _attempt(self, scan: Scan) -> AsyncGenerator[Row, None]:
+    async def _attempt(self, scan: Stream) -> AsyncGenerator[Row, None]:
         address = self._planner.address(scan.table)
         connection = await self._connection(address)
         body = prepare_scan(scan, connection.session, address)
-        request_id = await connection.start(Op.ReadRows, body, scan.table, scan.deadline)
+        request_id = await connection.start(scan.op, body, scan.table, scan.deadline)
         ended = False
         try:
             while not ended:

@@ -41,6 +41,12 @@ class DeathCause(enum.IntEnum):
     DELETED = 4
     HIDDEN = 5
     """By a change of the rule that can still be undone."""
+    OWN_AGE = 6
+    """From an index alone: the cell is older than its own age."""
+    NOT_NEWEST = 7
+    """From an index alone: the column has a newer version."""
+    REPLACED = 8
+    """From an index alone: the version has another value now, or is gone."""
 
 
 @dataclass(frozen=True, slots=True)

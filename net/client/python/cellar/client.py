@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from cellar import _calls
+from cellar import _calls, _index_calls
 from cellar._calls import Answer, Batch, Call
 from cellar._connection import Connection, earlier
 from cellar._decode import status
 from cellar._dial import Identity, no_connection
 from cellar._frames import Frame, Kind, broken
-from cellar._scan import Scan
-from cellar._schema.Op import Op
+from cellar._scan import Stream
 from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan, unstamped
 from cellar.cells import Row
 from cellar.errors import CellarError, Code, error_of
@@ -63,14 +62,16 @@ def _batch(described: Callable[P, Batch]) -> Callable[Concatenate[Client, P], No
     return made
 
 
-def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[Client, P], Generator[Row, None, None]]:
+def _stream(
+    described: Callable[P, Stream], name: str
+) -> Callable[Concatenate[Client, P], Generator[Row, None, None]]:
     def method(self: Client, *args: P.args, **kwargs: P.kwargs) -> Generator[Row, None, None]:
         return self._rows(described(*args, **kwargs))
 
     made: Callable[Concatenate[Client, P], Generator[Row, None, None]] = documented(
         method, described, "Generator[Row, None, None]"
     )
-    made.__name__ = "read_rows"
+    made.__name__ = name
     return made
 
 
@@ -127,7 +128,8 @@ class Client:
     server_info = _call(_calls.server_info)
     read_row = _call(_calls.read_row)
     explain = _call(_calls.explain)
-    read_rows = _stream(_calls.scan)
+    read_rows = _stream(_calls.scan, "read_rows")
+    read_index = _stream(_index_calls.read_index, "read_index")
     sample_row_keys = _call(_calls.sample_row_keys)
     mutate_row = _call(_calls.mutate_row)
     mutate_rows = _batch(_calls.batch)
@@ -146,6 +148,10 @@ class Client:
     preview_rule = _call(_calls.preview_rule)
     undo_rule = _call(_calls.undo_rule)
     rule_history = _call(_calls.rule_history)
+    create_index = _call(_index_calls.create_index)
+    alter_index = _call(_index_calls.alter_index)
+    drop_index = _call(_index_calls.drop_index)
+    describe_indexes = _call(_index_calls.describe_indexes)
 
     # ---- how a call is made ----
 
@@ -228,7 +234,7 @@ class Client:
             raise error_of(Code.CANCELLED, "the client is closed")
         return connection
 
-    def _rows(self, scan: Scan) -> Generator[Row, None, None]:
+    def _rows(self, scan: Stream) -> Generator[Row, None, None]:
         while True:
             try:
                 yield from self._attempt(scan)
@@ -239,12 +245,12 @@ class Client:
                 return
             time.sleep(pause)
 
-    def _attempt(self, scan: Scan) -> Generator[Row, None, None]:
+    def _attempt(self, scan: Stream) -> Generator[Row, None, None]:
         address = self._planner.address(scan.table)
         with self._turn(scan.deadline):
             connection = self._connection(address)
             body = prepare_scan(scan, connection.session, address)
-            request_id = connection.start(Op.ReadRows, body, scan.table, scan.deadline)
+            request_id = connection.start(scan.op, body, scan.table, scan.deadline)
         ended = False
         try:
             while not ended:

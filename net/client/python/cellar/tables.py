@@ -5,6 +5,7 @@ import enum
 from dataclasses import dataclass
 from typing import Optional
 
+from cellar.indexes import Index
 from cellar.times import Duration, checked_int64, seconds_text, span_us
 
 
@@ -215,7 +216,8 @@ class UndoWindow:
 
 @dataclass(frozen=True)
 class TableDescription:
-    """A table. `version` is that of its schema; families by name, tablets by start, undo windows newest first."""
+    """A table. `version` is that of its schema; families and indexes by name, tablets by start, undo windows newest
+    first."""
 
     name: str
     table_id: int
@@ -226,6 +228,7 @@ class TableDescription:
     options: TableOptions
     tablets: tuple[TabletDescription, ...]
     undo_windows: tuple[UndoWindow, ...]
+    indexes: tuple[Index, ...] = ()
 
     def family(self, name: str) -> Family:
         """The family of this name. KeyError: there is none."""

@@ -3,5 +3,6 @@
 
 #include <cellar/client.h>
 #include <cellar/data.h>
+#include <cellar/indexes.h>
 #include <cellar/result.h>
 #include <cellar/tables.h>

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cellar/data.h>
+#include <cellar/indexes.h>
 #include <cellar/result.h>
 #include <cellar/tables.h>
 
@@ -156,6 +157,18 @@ CELLAR_VERSIONED {
                            const std::optional<Rule>& rule);
     // Reverts the newest change of the family's rule. FAILED_PRECONDITION if none can be undone.
     Result<Table> undo_rule(const std::string& table, const std::string& family);
+
+    // ---- indexes
+    // Writes are in it from now on. What is in the table already is entered in the background;
+    // reads are refused with FAILED_PRECONDITION until describe_indexes says that it is ready.
+    Result<Table> create_index(const std::string& table, const Index& index);
+    Result<Table> alter_index(const std::string& table, const IndexChange& change);
+    Result<Table> drop_index(const std::string& table, const std::string& name);
+    Result<std::vector<IndexState>> describe_indexes(const std::string& table);
+    // Options::deadline_us does not apply to it. A lost connection is made good behind the last
+    // whole hit.
+    Scanner read_index(const std::string& table, const ReadIndex& read,
+                       const CallOptions& options = {});
 
     // ---- the node
     // Its trusted time.
