@@ -83,7 +83,7 @@ TEST(IndexArguments, FaultsAreNamedBeforeTheNodeIsAsked) {
   wrong({"create", "t", "i", "on=f:q", "max-age=2"}, "max-age=");
   wrong({"create", "t", "i", "on=f:q", "tighter-base=no"}, "none of follow, refuse");
   wrong({"create", "t", "i", "on=f:q", "covered=g"}, "'g' is not a column");
-  wrong({"create", "t", "on=f:q"}, "index create needs TABLE NAME");
+  wrong({"create", "t"}, "index create needs TABLE NAME");
   wrong({"alter", "t", "i"}, "index alter needs max-age= or tighter-base=");
   wrong({"drop", "t", "i"}, "add --yes");
   wrong({"read", "t", "i", "values=a"}, "values='a' is no range");
@@ -278,7 +278,7 @@ TEST_F(CliIndexes, AnIndexLivesOnANode) {
       << check.out;
 
   refused({"index", "read", "t", "by_usr"}, kNotFound, "did you mean 'by_user'?");
-  refused({"index", "describe", "t", "none"}, kNotFound, "index 'none' does not exist in table 't'");
+  refused({"index", "describe", "t", "none"}, kNotFound, "table 't' has no index 'none'");
   refused({"index", "create", "t", "by_user", "on=f:user"}, kFailed, "ALREADY_EXISTS");
   refused({"index", "create", "t", "i", "on=ff:user"}, kNotFound, "did you mean 'f'?");
   refused({"index", "create", "t", "i", "on=f", "order=value"}, kFailed, "INVALID_ARGUMENT");
