@@ -112,6 +112,11 @@ Async<Result<IndexStates>> Node::index_states(ShardId from, std::string table) {
   return parts_->calls.index_states(from, std::move(table));
 }
 
+Async<Result<IndexCheckReport>> Node::check_index(ShardId from, std::string table,
+                                                  std::string index, IndexCheckListener& listener) {
+  return parts_->index_checks.run(from, std::move(table), std::move(index), listener);
+}
+
 Async<Result<std::vector<TabletSize>>> Node::tablet_sizes(ShardId from, TableId table) {
   return parts_->calls.sizes(from, table);
 }

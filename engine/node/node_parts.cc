@@ -23,6 +23,7 @@ NodeParts::NodeParts(EngineOptions all_options, std::vector<ShardEnv> envs, Mani
       reshape(shards, catalog, files.shared_blobs, reshape_turn, read_only),
       calls(shards, files.deleter, options.removal_margin_us),
       previews(shards, catalog, clocks.keeper(), alterations),
+      index_checks(shards),
       backups(shards, catalog, clocks.keeper(), manifest, files.deleter, calls, creations) {
   manifest.on_failure([this](const Error& error) { shards.manifest_failed(error); });
 }

@@ -16,6 +16,7 @@
 #include "engine/node/cache_loans.h"
 #include "engine/node/create_table.h"
 #include "engine/node/drop_table.h"
+#include "engine/node/index_checks.h"
 #include "engine/node/node_catalog.h"
 #include "engine/node/node_clocks.h"
 #include "engine/node/node_shards.h"
@@ -63,6 +64,7 @@ struct NodeParts {
   Reshape reshape;
   TabletCalls calls;
   RulePreviews previews;
+  IndexChecks index_checks;
   Backups backups;
   RecoveryReport recovery;
 

@@ -5,10 +5,12 @@
 #include "engine/index_scan.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
+#include "engine/lookup/index_check_step.h"
 #include "engine/lookup/tablet_index_scan.h"
 #include "engine/read/scan.h"
 #include "engine/tablet/index_readiness.h"
 #include "engine/tablet/open_tablet.h"
+#include "engine/tablet/refusals.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
 
@@ -335,6 +337,21 @@ Async<Result<std::vector<IndexState>>> ShardEngine::index_states(std::vector<Tab
     }
   }
   co_return states;
+}
+
+Async<Result<void>> ShardEngine::check_index(TabletId tablet, Epoch epoch, IndexCheckPlace& place,
+                                             IndexCheckReport& report) {
+  CO_TRY(Tablet * found, find(tablet, epoch));
+  auto pass = found->gate().enter();
+  if (!pass) co_return std::unexpected(tablet_is_gone(tablet));
+  CO_TRY_VOID(co_await check_index_step(*found, place, report));
+  if (place.done) {
+    const IndexSchema* index = found->schema().find_index(place.index);
+    const int64_t now_us = context_.runtime.clock.now_us();
+    if (index != nullptr)
+      report.entries += index_state_of(found->version(), *index, now_us).entries;
+  }
+  co_return Result<void>{};
 }
 
 CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {

@@ -28,6 +28,9 @@
 
 namespace cellar::engine {
 
+struct IndexCheckPlace;   // engine/lookup/index_check_step.h
+struct IndexCheckReport;  // engine/index_check.h
+
 struct ShardReclaim;
 
 struct ShardRecovery {
@@ -125,6 +128,9 @@ class ShardEngine final : public Engine, private TabletWatcher {
   // Of each index, the sum of its states in these tablets. ABORTED: one is not here.
   Async<Result<std::vector<IndexState>>> index_states(std::vector<TabletId> ids,
                                                       std::vector<IndexSchema> indexes);
+  // Compares the next part of an index with its tablet (index_check_step.h).
+  Async<Result<void>> check_index(TabletId tablet, Epoch epoch, IndexCheckPlace& place,
+                                  IndexCheckReport& report);
   // The sources of the tablets that are here.
   std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
   // Like open_scan, with a watch. ABORTED also if the tablet uses another version of the schema.

@@ -32,7 +32,8 @@ Player::Answer Player::play_index(const Step& step) {
     return until_ready(table, change.name);
   }
   if (step.verb == "drop_index") {
-    const auto dropped = client().drop_index(table, std::string_view(object.at("name").as_string()));
+    const auto dropped =
+        client().drop_index(table, std::string_view(object.at("name").as_string()));
     return dropped ? Played() : Played{dropped.error(), ""};
   }
   return read_index(step);

@@ -8,8 +8,8 @@ namespace cellar::cases {
 namespace {
 
 // Steps that are played for their answer. Without an expectation they could not fail.
-constexpr std::string_view kAnswering[] = {"read", "read_index", "check_and_mutate", "read_modify_write",
-                                           "preview", "sample_keys"};
+constexpr std::string_view kAnswering[] = {
+    "read", "read_index", "check_and_mutate", "read_modify_write", "preview", "sample_keys"};
 
 bool answers(const Step& step) {
   return std::ranges::find(kAnswering, step.verb) != std::end(kAnswering);

@@ -25,8 +25,7 @@ Result<void> expect_true(std::string_view key, const json::value& value);
 // Of a member that may be absent, or null where it is a duration.
 Result<std::optional<int64_t>> optional_duration(const json::object& object, std::string_view key);
 Result<std::optional<int64_t>> optional_number(const json::object& object, std::string_view key);
-Result<std::optional<std::string>> optional_bytes(const json::object& object,
-                                                  std::string_view key);
+Result<std::optional<std::string>> optional_bytes(const json::object& object, std::string_view key);
 // An integer without loss of precision.
 Result<int64_t> integer(const json::value& value);
 bool flag(const json::object& object, std::string_view key);  // absent: false

@@ -63,8 +63,8 @@ Result<void> parse_conditions(const json::object& object, ReadIndex& read) {
 }  // namespace
 
 Result<client::IndexSpec> parse_index(const json::object& object) {
-  TRY_VOID(only_keys(object, {"table", "name", "on", "order", "type", "match", "covered", "ttl",
-                              "tighter_base"}));
+  TRY_VOID(only_keys(
+      object, {"table", "name", "on", "order", "type", "match", "covered", "ttl", "tighter_base"}));
   client::IndexSpec index;
   index.name = object.at("name").as_string();
   TRY_VOID(parse_place(object.at("on"), index));

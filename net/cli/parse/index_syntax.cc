@@ -200,7 +200,8 @@ std::vector<KeySpec> index_change_keys() {
 std::vector<KeySpec> index_read_keys() {
   return {
       {"value", "VALUE", "cells with this value; int64:5 for a number"},
-      {"values", "A..B", "with a value from A up to before B; A..=B: up to B; either may be absent"},
+      {"values", "A..B",
+       "with a value from A up to before B; A..=B: up to B; either may be absent"},
       {"qualifier", "QUALIFIER", "in this column of the family"},
       {"qualifiers", "A..B", "in columns from A up to before B"},
       {"time", "A..B", "with a timestamp from A up to before B"},

@@ -61,8 +61,8 @@ std::string column_json(const IndexColumn& column) {
 }  // namespace
 
 std::string index_json(const IndexSpec& index) {
-  std::string out = fmt::format("\"index\":{},{}", json_string(index.name),
-                                json_field("family", index.family));
+  std::string out =
+      fmt::format("\"index\":{},{}", json_string(index.name), json_field("family", index.family));
   if (index.qualifier) out += "," + json_field("qualifier", *index.qualifier);
   out += ",\"order\":" + json_list(index.parts, [](IndexPart part) {
            return fmt::format("\"{}\"", name_of(part));
@@ -78,10 +78,11 @@ std::string index_json(const IndexSpec& index) {
 
 std::string index_state_json(const IndexDescription& index) {
   return index_json(index.index) +
-         fmt::format(",\"ready\":{},\"done_bytes\":{},\"total_bytes\":{},\"entries\":{},"
-                     "\"bytes\":{},\"skipped\":{}",
-                     index.ready, index.done_bytes, index.total_bytes, index.entries, index.bytes,
-                     index.skipped);
+         fmt::format(
+             ",\"ready\":{},\"done_bytes\":{},\"total_bytes\":{},\"entries\":{},"
+             "\"bytes\":{},\"skipped\":{}",
+             index.ready, index.done_bytes, index.total_bytes, index.entries, index.bytes,
+             index.skipped);
 }
 
 Lines index_lines(const Session& session, const std::vector<IndexSpec>& indexes) {
@@ -147,8 +148,7 @@ void print_index(const Session& session, const std::string& table, const IndexDe
     lines.push_back(
         {"left out", fmt::format("{} whose value is not 8 bytes", counted(index.skipped, "cell"))});
   }
-  console.print("{}\n{}",
-                console.styled(Style::bold, fmt::format("{} of {}", spec.name, table)),
+  console.print("{}\n{}", console.styled(Style::bold, fmt::format("{} of {}", spec.name, table)),
                 aligned(lines, 2));
 }
 
@@ -165,9 +165,9 @@ void print_index_check(const Session& session, const client::CheckIndex& asked,
         told.entries, told.hits, told.missing, told.wrong, json_list(told.samples, sample));
     return;
   }
-  const std::string entries = fmt::format("{} of {}", with_commas(told.hits),
-                                          told.entries == 1 ? "1 entry"
-                                                            : with_commas(told.entries) + " entries");
+  const std::string entries =
+      fmt::format("{} of {}", with_commas(told.hits),
+                  told.entries == 1 ? "1 entry" : with_commas(told.entries) + " entries");
   if (told.equal()) {
     session.console.print("index {} of {} finds what a scan finds: {} in {}, by {}\n", asked.name,
                           asked.table, counted(told.cells, "cell"), counted(told.rows_seen, "row"),

@@ -202,10 +202,10 @@ std::vector<CommandSpec>& command_table() {
   static std::vector<CommandSpec> table = [] {
     std::vector<CommandSpec> all = table_commands();
     for (auto& more :
-         {history_commands(), gc_commands(), reclaim_commands(), tablet_commands(), index_commands(), row_commands(),
-          write_commands(), drop_commands(), load_commands(), node_commands(), doctor_commands(),
-          stats_commands(), control_commands(), clock_commands(), backup_commands(),
-          security_commands(), shell_commands()}) {
+         {history_commands(), gc_commands(), reclaim_commands(), tablet_commands(),
+          index_commands(), row_commands(), write_commands(), drop_commands(), load_commands(),
+          node_commands(), doctor_commands(), stats_commands(), control_commands(),
+          clock_commands(), backup_commands(), security_commands(), shell_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

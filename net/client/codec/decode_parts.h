@@ -37,7 +37,9 @@ Result<const Root*> root_of(const wire::Frame& frame) {
   return root;
 }
 
-inline std::string text_of(const flatbuffers::String* text) { return std::string(wire::text(text)); }
+inline std::string text_of(const flatbuffers::String* text) {
+  return std::string(wire::text(text));
+}
 
 template <class To, class From>
 std::optional<To> enum_of(const flatbuffers::Optional<From>& value) {

@@ -11,8 +11,8 @@ fb::TimeRangeRec time_of(const std::optional<int64_t>& start_us,
   unsigned flags = 0;
   if (start_us) flags |= static_cast<unsigned>(Flag::HasStart);
   if (end_us) flags |= static_cast<unsigned>(Flag::HasEnd);
-  return {start_us.value_or(0), end_us.value_or(0), static_cast<uint8_t>(flags), uint8_t{0},
-          uint16_t{0},          uint32_t{0}};
+  return {start_us.value_or(0), end_us.value_or(0), static_cast<uint8_t>(flags),
+          uint8_t{0},           uint16_t{0},        uint32_t{0}};
 }
 
 // Parts of a request in the arena.
@@ -70,9 +70,8 @@ Request Encoder::read_index(std::string_view table, const ReadIndex& read) {
 Request Encoder::create_index(std::string_view table, const IndexSpec& index) {
   auto& b = fresh();
   const auto name = string_of(b, table);
-  return of_table<fb::CreateIndexRequest>(
-      changing(finish(op_number(fb::Op::CreateIndex),
-                      fb::CreateCreateIndexRequest(b, name, index_of(b, index)))));
+  return of_table<fb::CreateIndexRequest>(changing(finish(
+      op_number(fb::Op::CreateIndex), fb::CreateCreateIndexRequest(b, name, index_of(b, index)))));
 }
 
 Request Encoder::alter_index(const AlterIndex& change) {
@@ -87,8 +86,8 @@ Request Encoder::alter_index(const AlterIndex& change) {
   if (change.tighter_base) {
     out.add_tighter_base(static_cast<fb::TighterBase>(*change.tighter_base));
   }
-  return changing(of_table<fb::AlterIndexRequest>(
-      finish(op_number(fb::Op::AlterIndex), out.Finish())));
+  return changing(
+      of_table<fb::AlterIndexRequest>(finish(op_number(fb::Op::AlterIndex), out.Finish())));
 }
 
 Request Encoder::drop_index(std::string_view table, std::string_view name) {
@@ -96,8 +95,7 @@ Request Encoder::drop_index(std::string_view table, std::string_view name) {
   const auto table_name = string_of(b, table);
   const auto index_name = string_of(b, name);
   return changing(of_table<fb::DropIndexRequest>(
-      finish(op_number(fb::Op::DropIndex),
-             fb::CreateDropIndexRequest(b, table_name, index_name))));
+      finish(op_number(fb::Op::DropIndex), fb::CreateDropIndexRequest(b, table_name, index_name))));
 }
 
 Request Encoder::describe_indexes(std::string_view table) {
@@ -112,8 +110,7 @@ Request Encoder::check_index(const CheckIndex& check, bool progress) {
   const auto table = string_of(b, check.table);
   const auto name = string_of(b, check.name);
   return of_table<fb::CheckIndexRequest>(
-      finish(op_number(fb::Op::CheckIndex),
-             fb::CreateCheckIndexRequest(b, table, name, progress)));
+      finish(op_number(fb::Op::CheckIndex), fb::CreateCheckIndexRequest(b, table, name, progress)));
 }
 
 }  // namespace cellar::client

@@ -39,10 +39,10 @@ fb::RangeRec range_of(const RowRange& range, ArenaBuilder& arena) {
   using Flag = fb::RangeFlag;
   const fb::Span start = range.start ? arena.add(*range.start) : fb::Span(0, 0);
   const fb::Span end = range.end ? arena.add(*range.end) : fb::Span(0, 0);
-  const auto flags = static_cast<uint8_t>(
-      bit(Flag::HasStart, range.start.has_value()) | bit(Flag::HasEnd, range.end.has_value()) |
-      bit(Flag::StartOpen, range.start && range.start_open) |
-      bit(Flag::EndClosed, range.end && range.end_closed));
+  const auto flags = static_cast<uint8_t>(bit(Flag::HasStart, range.start.has_value()) |
+                                          bit(Flag::HasEnd, range.end.has_value()) |
+                                          bit(Flag::StartOpen, range.start && range.start_open) |
+                                          bit(Flag::EndClosed, range.end && range.end_closed));
   return {start, end, flags, uint8_t{0}, uint16_t{0}};
 }
 

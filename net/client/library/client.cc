@@ -125,10 +125,8 @@ CELLAR_VERSIONED {
 
   Scanner Client::read_rows(const std::string& table, const ReadRows& read,
                             const CallOptions& options) {
-    const auto begin = [table, made = to_internal(read),
-                        with = to_internal(options)](client::Client& client) {
-      return client.read_rows(table, made, with);
-    };
+    const auto begin = [table, made = to_internal(read), with = to_internal(options)](
+                           client::Client& client) { return client.read_rows(table, made, with); };
     return Scanner(core_, core_->open(begin));
   }
 
@@ -261,10 +259,8 @@ CELLAR_VERSIONED {
 
   Scanner Client::read_index(const std::string& table, const ReadIndex& read,
                              const CallOptions& options) {
-    const auto begin = [table, made = to_internal(read),
-                        with = to_internal(options)](client::Client& client) {
-      return client.read_index(table, made, with);
-    };
+    const auto begin = [table, made = to_internal(read), with = to_internal(options)](
+                           client::Client& client) { return client.read_index(table, made, with); };
     return Scanner(core_, core_->open(begin));
   }
 

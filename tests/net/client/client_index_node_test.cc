@@ -152,9 +152,8 @@ TEST_F(IndexNodeTest, AnIndexIsDescribedCheckedAlteredAndDropped) {
   create({"row0100"});
   write(0, 200);
   make_index();
-  const auto checked = wait<IndexCheck>([&](auto done) {
-    client_->async_check_index({"t", "i"}, nullptr, {}, std::move(done));
-  });
+  const auto checked = wait<IndexCheck>(
+      [&](auto done) { client_->async_check_index({"t", "i"}, nullptr, {}, std::move(done)); });
   ASSERT_TRUE(checked) << checked.error().to_string();
   EXPECT_TRUE(checked->equal());
   EXPECT_EQ(checked->cells, model_.size());

@@ -20,9 +20,9 @@ std::string hits_body(const std::vector<Hit>& hits, const std::string& position)
   std::vector<fb::CellRec> cells;
   const fb::Span column = bytes.add("fq");
   for (const Hit& hit : hits) {
-    rows.emplace_back(
-        bytes.add(hit.row), 1u,
-        static_cast<uint16_t>((hit.continued ? 1 : 0) | (hit.complete ? 2 : 0)), uint16_t{0});
+    rows.emplace_back(bytes.add(hit.row), 1u,
+                      static_cast<uint16_t>((hit.continued ? 1 : 0) | (hit.complete ? 2 : 0)),
+                      uint16_t{0});
     const fb::Span value = bytes.add(hit.value);
     cells.emplace_back(int64_t{7000}, column.at(), column.at() + 1, value.at(), value.size(),
                        uint16_t{1}, uint8_t{1}, uint8_t{0}, uint16_t{0}, uint16_t{0});
@@ -42,8 +42,8 @@ std::string hits_body(const std::vector<Hit>& hits, const std::string& position)
 // A refusal that a repetition may heal.
 std::string passing(const wire::FrameHeader& request, Errc code) {
   flatbuffers::FlatBufferBuilder b;
-  return frame(Kind::reply, request,
-               wire::build_status(b, Error(code, "not now").retry_after(1)), wire::kFrameError);
+  return frame(Kind::reply, request, wire::build_status(b, Error(code, "not now").retry_after(1)),
+               wire::kFrameError);
 }
 
 std::string text_in(const flatbuffers::Vector<uint8_t>* arena, const fb::Span* span) {
@@ -308,9 +308,9 @@ TEST_F(ClientIndexTest, ADefinitionIsSentAndAnsweredWhole) {
     for (const auto* column : *from.covered()) covered.push_back(*column);
     const auto columns = b.CreateVectorOfStructs(covered);
     const auto arena = wire::byte_vector(b, wire::bytes_of(from.arena()));
-    const auto spec = fb::CreateIndexSpec(b, name, family, qualifier, parts, from.type(),
-                                          from.match(), columns, arena, from.max_age_us(),
-                                          from.tighter_base());
+    const auto spec =
+        fb::CreateIndexSpec(b, name, family, qualifier, parts, from.type(), from.match(), columns,
+                            arena, from.max_age_us(), from.tighter_base());
     const auto specs = b.CreateVector(&spec, 1);
     const auto table = b.CreateString(request->table());
     fb::TableDescriptionBuilder out(b);

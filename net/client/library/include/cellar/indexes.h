@@ -36,9 +36,9 @@ CELLAR_VERSIONED {
     std::vector<IndexPart> order;
     std::optional<IndexType> type;  // of values; absent: bytes
     IndexMatch match = IndexMatch::newest;
-    std::vector<IndexColumn> covered;              // returned with each hit
-    std::optional<std::int64_t> max_age_us;        // older cells are not found; absent: none
-    std::optional<TighterBase> tighter_base;       // absent: the default of the table
+    std::vector<IndexColumn> covered;         // returned with each hit
+    std::optional<std::int64_t> max_age_us;   // older cells are not found; absent: none
+    std::optional<TighterBase> tighter_base;  // absent: the default of the table
   };
 
   // Absent parts stay as they are.
