@@ -81,7 +81,7 @@ class EntryFinder {
       step = merge_.resume();
     }
     if (step == Step::failed) co_return std::unexpected(merge_.error());
-    co_return step == Step::ready && merge_.key() == key;
+    co_return step == Step::ready&& merge_.key() == key;
   }
 
  private:
@@ -161,8 +161,8 @@ Async<Result<void>> check_forwards(Tablet& tablet, const IndexSchema& index, Ind
                                    IndexCheckReport& report) {
   uint64_t seen = 0;
   std::string last_row;
-  CO_TRY(const auto wanted, co_await wanted_cells(tablet, index, {place.row, ""}, kRowsPerStep,
-                                                  seen, last_row));
+  CO_TRY(const auto wanted,
+         co_await wanted_cells(tablet, index, {place.row, ""}, kRowsPerStep, seen, last_row));
   report.rows += seen;
   EntryFinder finder(tablet, index.id);
   for (const WantedCell& cell : wanted) {

@@ -12,10 +12,10 @@ namespace cellar::engine {
 
 // Where the comparison of a tablet stands. Nothing of the tablet is held between two steps.
 struct IndexCheckPlace {
-  std::string index;      // name
-  std::string row;        // forwards: the next row
+  std::string index;  // name
+  std::string row;    // forwards: the next row
   bool backwards = false;
-  std::string position;   // backwards: of the last hit
+  std::string position;  // backwards: of the last hit
   bool done = false;
 };
 

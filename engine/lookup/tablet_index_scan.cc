@@ -28,12 +28,6 @@ const std::string& end_of_keys() {
   return end;
 }
 
-Error is_not_ready(const IndexSchema& index, const IndexState& state) {
-  return Error(Errc::failed_precondition,
-               fmt::format("index '{}' is being built: {:.0f} % of its entries are there",
-                           index.name, 100 * state.share_done()));
-}
-
 class TabletIndexScan final : public IndexScan {
  public:
   TabletIndexScan(Tablet& tablet, Ref<const TabletFacts> facts, const IndexReadSpec& spec,
@@ -59,10 +53,10 @@ class TabletIndexScan final : public IndexScan {
 
  private:
   void note_columns();
-  Result<void> check_tables() const;
-  void add_sources();
+  Result<void> add_memtables();
+  Result<void> add_tables();
   bool is_wanted(const IndexSection& section) const;
-  void add_tables(const std::vector<const TabletTable*>& unread);
+  std::unexpected<Error> is_not_ready() const;
   bool is_outdated() const {
     return facts_->newest == nullptr || facts_->reads_held ||
            facts_->schema_version != schema_->value.version;
@@ -120,52 +114,54 @@ void TabletIndexScan::note_columns() {
   normalize(both_);
 }
 
-Result<void> TabletIndexScan::check_tables() const {
-  const IndexState state = index_state_of(*version_, index_, instant_.now_us);
-  for (const TabletRun& run : version_->runs) {
-    for (const Ref<TabletTable>& table : run.tables) {
-      if (table->slice().table().is_lost()) return std::unexpected(*table->damage());
-    }
-  }
-  if (!state.ready) return std::unexpected(is_not_ready(index_, state));
-  return {};
-}
-
 Result<void> TabletIndexScan::open() {
   version_ = Ref<const Version>(facts_->newest);
   instant_.stamp = facts_->visible;
   instant_.now_us =
       std::max({shard_.runtime.clock.ask_us(), static_cast<int64_t>(instant_.stamp.value() / 1000),
                 schema_->retention.not_before_us()});
-  if (auto ready = check_tables(); !ready) {
-    version_ = nullptr;
-    return ready;
-  }
-  rows_.reset(version_.get(), instant_);
   spec_.after = position_;
   bounds_ = bounds_of(spec_, index_);
   begun_ = false;
-  add_sources();
+  auto added = add_memtables();
+  if (added) added = add_tables();
+  if (!added) {
+    close();
+    return added;
+  }
+  rows_.reset(version_.get(), instant_);
   return {};
 }
 
-void TabletIndexScan::add_sources() {
+Result<void> TabletIndexScan::add_memtables() {
   for (const Ref<TabletMemtable>& memtable : version_->memtables) {
     const EntryTree* entries = memtable->entries.index_entries(index_.id);
+    if (entries == nullptr) return is_not_ready();
     if (!entries->empty()) merge_.add(std::make_unique<EntryTree::Iterator>(*entries));
   }
-  add_tables(unread_tables(*version_, schema_->retention, instant_.now_us).tables);
+  return {};
 }
 
-void TabletIndexScan::add_tables(const std::vector<const TabletTable*>& unread) {
+Result<void> TabletIndexScan::add_tables() {
+  const std::vector<const TabletTable*>& unread = version_->unread;
   for (const TabletRun& run : version_->runs) {
     for (const Ref<TabletTable>& table : run.tables) {
+      if (table->slice().table().is_lost()) return std::unexpected(*table->damage());
+      if (!has_entries(table->meta(), index_, instant_.now_us)) return is_not_ready();
       const IndexSection& section = *table->meta().section_of(index_.id);
       if (section.entries == 0 || !is_wanted(section)) continue;
-      if (std::ranges::find(unread, table.get()) != unread.end()) continue;
+      if (!spec_.explain && std::ranges::find(unread, table.get()) != unread.end()) continue;
       merge_.add(std::make_unique<SectionIterator>(table->slice().table(), section));
     }
   }
+  return {};
+}
+
+std::unexpected<Error> TabletIndexScan::is_not_ready() const {
+  const IndexState state = index_state_of(*version_, index_, instant_.now_us);
+  return fail(Errc::failed_precondition,
+              "index '{}' is being built: {:.0f} % of its entries are there", index_.name,
+              100 * state.share_done());
 }
 
 // Some entry may meet the conditions on time.

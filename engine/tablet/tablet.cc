@@ -413,6 +413,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   writers_.set_runs_behind(runs_behind_);
   UnreadTables unread = unread_tables(*next, schema_->retention, shard_.runtime.clock.now_us());
   next->sources = read_sources(*next, unread.tables);
+  next->unread = std::move(unread.tables);
   next_unread_us_ = unread.next_us;
   retire_version();
   version_ = std::move(next);

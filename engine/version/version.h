@@ -149,6 +149,7 @@ struct Version final : ShardCounted<Version> {
   std::vector<TabletRun> runs;                 // newest first
   // of both, except those that reads skip (UnreadTables); built once, for all cursors
   ReadSources sources;
+  std::vector<const TabletTable*> unread;  // left out of `sources`
   OldVersions* among = nullptr;
 };
 

@@ -26,7 +26,7 @@ Result<IndexDescription> describe_index(Session& session, const std::string& tab
   for (IndexDescription& index : indexes) {
     if (index.index.name == name) return std::move(index);
   }
-  return fail(Errc::not_found, "index '{}' does not exist in table '{}'", name, table);
+  return fail(Errc::not_found, "table '{}' has no index '{}'", table, name);
 }
 
 // ---- create, alter: both wait until reads are answered

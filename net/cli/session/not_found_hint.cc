@@ -45,19 +45,23 @@ std::vector<std::string> indexes_of(client::SyncClient& client, const std::strin
 }
 
 std::string similar_name(std::string_view message, client::SyncClient& client) {
-  const auto index = quoted_after(message, "index '");
-  const auto family = quoted_after(message, "family '");
-  const auto within = quoted_after(message, "' does not exist in table '");
-  if (family && within) return nearest(*family, families_of(client, *within));
-  if (index && within) return nearest(*index, indexes_of(client, *within));
   const auto table = quoted_after(message, "table '");
-  return table && !family && !index ? nearest(*table, tables_of(client)) : "";
+  if (!table) return "";
+  if (const auto index = quoted_after(message, "' has no index '")) {
+    return nearest(*index, indexes_of(client, *table));
+  }
+  if (const auto family = quoted_after(message, "' has no family '")) {
+    return nearest(*family, families_of(client, *table));
+  }
+  if (!message.contains("' does not exist")) return "";
+  const auto family = quoted_after(message, "family '");
+  return family ? nearest(*family, families_of(client, *table))
+                : nearest(*table, tables_of(client));
 }
 
 }  // namespace
 
 Error with_suggestion(Error error, client::SyncClient& client) {
-  if (!error.message.contains("' does not exist")) return error;
   const std::string near = similar_name(error.message, client);
   if (!near.empty()) error.message += "; did you mean '" + near + "'?";
   return error;
