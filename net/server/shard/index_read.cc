@@ -139,6 +139,10 @@ Async<void> IndexRead::leave_tablets() {
   tablets_.clear();
 }
 
+bool IndexRead::has_cursors() const {
+  return std::ranges::any_of(tablets_, [](const auto& one) { return one->cursor != nullptr; });
+}
+
 void IndexRead::came_back() {
   if (--away_ == 0) changed_.notify_all();
 }
@@ -379,8 +383,8 @@ Async<Result<void>> IndexRead::wait_for(Waiting what) {
     const int64_t waited_us = home_.timers().now_us() - since_us;
     CO_TRY_VOID(check_patience(what, waited_us));
     if (!left && waited_us >= keep_us()) {
+      if (has_cursors()) home_.count_released_cursor();
       co_await leave_tablets();
-      home_.count_released_cursor();
       left = true;
       continue;
     }

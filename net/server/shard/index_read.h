@@ -80,6 +80,7 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
   Async<Result<void>> answer();
   Result<void> enter_tablets();
   Async<void> leave_tablets();
+  bool has_cursors() const;
   Result<void> add_tablets(const engine::TableEntry& table, const RowSet& rows,
                            const std::string& after);
   Result<const engine::TableEntry*> find_table() const;

@@ -35,24 +35,24 @@ class IndexAge : public ReclaimBed {
 };
 
 TEST_F(IndexAge, EntriesPastItLeaveTheDiskWithinTheDeadline) {
-  pass(kHourUs / 2);
+  pass_exactly(kHourUs / 2);
   EXPECT_EQ(figures().dead_bytes, 0u);
-  pass(kHourUs / 2 + kMinuteUs);
+  pass_exactly(kHourUs / 2 + kMinuteUs);
   EXPECT_GT(figures().dead_bytes, 0u);
   EXPECT_EQ(state().entries, kRows) << "they have time";
   EXPECT_TRUE(state().ready);
-  pass(kHourUs + 10 * kMinuteUs);
+  pass_exactly(kHourUs + 10 * kMinuteUs);
   EXPECT_EQ(state().entries, 0u);
   EXPECT_EQ(figures().dead_bytes, 0u);
   EXPECT_TRUE(state().ready) << "nothing is missing that a read finds";
   EXPECT_EQ(node_.cells("t").size(), kRows) << "the cells live on";
   const uint64_t merges = compactions();
-  pass(10 * kHourUs);
+  pass_exactly(10 * kHourUs);
   EXPECT_EQ(compactions(), merges);
 }
 
 TEST_F(IndexAge, ARaisedAgeIsBuiltAgainWhereEntriesHaveLeft) {
-  pass(3 * kHourUs);
+  pass_exactly(3 * kHourUs);
   ASSERT_EQ(state().entries, 0u);
   set_age(2 * kHourUs);
   EXPECT_TRUE(state().ready) << "what left is past this one too";
@@ -65,7 +65,7 @@ TEST_F(IndexAge, ARaisedAgeIsBuiltAgainWhereEntriesHaveLeft) {
 }
 
 TEST_F(IndexAge, AnAgeTakenAwayNeedsAllEntries) {
-  pass(3 * kHourUs);
+  pass_exactly(3 * kHourUs);
   ASSERT_EQ(state().entries, 0u);
   set_age(std::nullopt);
   EXPECT_FALSE(state().ready);
@@ -76,7 +76,7 @@ TEST_F(IndexAge, AnAgeTakenAwayNeedsAllEntries) {
 TEST_F(IndexAge, AnAgeRaisedBeforeAnythingLeftIsReadyAtOnce) {
   set_age(50 * kHourUs);
   EXPECT_TRUE(state().ready);
-  pass(3 * kHourUs);
+  pass_exactly(3 * kHourUs);
   EXPECT_EQ(state().entries, kRows);
 }
 

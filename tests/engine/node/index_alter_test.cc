@@ -224,7 +224,7 @@ TEST_F(IndexAlter, NothingOfARefusedAlterationHappens) {
   EXPECT_EQ(version(), before);
   EXPECT_EQ(node_.table("t")->schema.find_family("h"), nullptr);
   EXPECT_EQ(index_names(node_), Names{"i"});
-  EXPECT_TRUE(node_.set("t", "r", "g:q", 5, "writes go on"));
+  EXPECT_TRUE(node_.set("t", "r", "g:q", 5000, "writes go on"));
   // Both in one change is as good as one after the other.
   several.alter_indexes.push_back({.name = "i", .max_age_us = kDayUs / 2, .tighter_base = {}});
   EXPECT_EQ(change(several), "OK");
@@ -317,7 +317,7 @@ TEST_F(IndexAlter, AnUndoIsRefusedWhereTheOldRuleKillsBelowAnIndexThatRefuses) {
   EXPECT_EQ(refused.error().code, Errc::failed_precondition);
   EXPECT_NE(refused.error().message.find("index 'i'"), std::string::npos);
   EXPECT_EQ(node_.table("t")->schema.find_family("f")->rule, RetentionRule::max_versions(3));
-  EXPECT_TRUE(node_.set("t", "r", "g:q", 5, "writes go on"));
+  EXPECT_TRUE(node_.set("t", "r", "g:q", 5000, "writes go on"));
   ASSERT_EQ(set_base(TighterBase::follow), "OK");
   EXPECT_EQ(status(undo()), "OK");
   EXPECT_EQ(age(), 5 * kDayUs);

@@ -26,6 +26,7 @@ class IndexBuild : public ::testing::Test {
     spec.families.push_back({.name = "f", .rule = std::move(rule), .born_dead = BornDead::accept});
     spec.families.push_back({.name = "g"});
     spec.splits = std::move(splits);
+    spec.options.compression = Compression::none;
     ASSERT_TRUE(node_->create_table(std::move(spec)));
   }
   // Rows a0, a1, ... and z0, z1, ..., each with a cell of `bytes` bytes.
@@ -83,6 +84,13 @@ class IndexBuild : public ::testing::Test {
       }
     }
     return count;
+  }
+  static TestNodeOptions small_tables_on_a_slow_disk() {
+    TestNodeOptions options;
+    options.engine.table_bytes = 16u << 10;
+    options.min_latency_us = 1000;
+    options.max_latency_us = 2000;
+    return options;
   }
   void open(TestNodeOptions options) { node_ = std::make_unique<TestNode>(std::move(options)); }
 
@@ -170,15 +178,12 @@ TEST_F(IndexBuild, AWholeRunIsRewrittenWhereARangeDeleteDecidesWhatIsDead) {
 }
 
 TEST_F(IndexBuild, TablesOfOneRunAreRewrittenOneByOne) {
-  TestNodeOptions options;
-  options.engine.table_bytes = 16u << 10;
-  open(options);
+  open(small_tables_on_a_slow_disk());
   create(RetentionRule::max_versions(2));
   write(200, 300);
   ASSERT_TRUE(node_->flush("t"));
   add(index_spec("i"));
   bool partly = false;
-  options.on_round = nullptr;
   for (int step = 0; step < 100'000 && !state().ready; ++step) {
     node_->world().run_for_us(1000);
     partly |= state().done_bytes > 0 && !state().ready;
@@ -190,9 +195,7 @@ TEST_F(IndexBuild, TablesOfOneRunAreRewrittenOneByOne) {
 }
 
 TEST_F(IndexBuild, AStartGoesOnWhereItStood) {
-  TestNodeOptions options;
-  options.engine.table_bytes = 16u << 10;
-  open(options);
+  open(small_tables_on_a_slow_disk());
   create();
   write(200, 300);
   ASSERT_TRUE(node_->flush("t"));

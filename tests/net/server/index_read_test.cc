@@ -239,6 +239,23 @@ TEST_F(IndexStreamTest, AReaderThatAsksForNothingLosesItsStreamWithTheTimeOfSile
   EXPECT_EQ(scans(), 0u);
 }
 
+TEST_F(IndexStreamTest, AReadWaitsForMemoryAndForAPeerThatDoesNotReceive) {
+  const auto bound = static_cast<ptrdiff_t>(bed.shard(0).memory().answers_bound());
+  bed.shard(0).count_answers(bound);
+  begin({.credits = 64});
+  bed.world().run_for_us(5'000'000);
+  EXPECT_EQ(chunks(), 0u);
+  EXPECT_EQ(scans(), 1u);
+  peer.pause_reading();
+  bed.shard(0).count_answers(-bound);
+  bed.world().run_for_us(5'000'000);
+  EXPECT_EQ(scans(), 1u);
+  peer.resume_reading();
+  ASSERT_EQ(finish(), Errc::ok);
+  EXPECT_EQ(complete_rows(), all_rows());
+  EXPECT_EQ(held_bytes(), 0u);
+}
+
 // A hit of several chunks has its position where it ends.
 TEST_F(IndexStreamTest, ALargeHitSpansChunks) {
   for (int i = 0; i < 10; ++i)

@@ -142,7 +142,7 @@ class IndexBed {
     if (tablet.start < row) split(peer, row, row);
   }
 
-  uint32_t scans() {
+  uint64_t scans() {
     return sum([](ShardServer& one) { return one.admission().scans(); });
   }
   uint64_t released() {
@@ -156,8 +156,8 @@ class IndexBed {
 
  private:
   template <class Of>
-  auto sum(Of of) {
-    decltype(of(bed.shard(0))) all = 0;
+  uint64_t sum(Of of) {
+    uint64_t all = 0;
     for (uint32_t i = 0; i < bed.shards(); ++i) all += of(bed.shard(i));
     return all;
   }
