@@ -1,6 +1,7 @@
 // The contract and the acceptance cases are kept in the repository. If a shared directory with the
 // originals is beside the checkout, the copies must equal them; otherwise only their presence is
-// checked.
+// checked. Cases of what is being built stand in another folder there (cases_next), and their
+// section of the format stands at the end of the README here.
 #include <gtest/gtest.h>
 
 #include "tests/tidy/source_tree.h"
@@ -24,11 +25,27 @@ TEST(Contract, EqualsTheOriginalWhereThereIsOne) {
   if (!fs::exists(shared / "SEMANTICS.md")) GTEST_SKIP() << "no shared folder beside this checkout";
   expect_copy(shared / "SEMANTICS.md", source_root() / "engine/SEMANTICS.md");
   size_t compared = 0;
-  for (const auto& entry : fs::directory_iterator(shared / "cases")) {
-    expect_copy(entry.path(), source_root() / "tests/cases" / entry.path().filename());
-    ++compared;
+  for (const char* folder : {"cases", "cases_next"}) {
+    if (!fs::exists(shared / folder)) continue;
+    for (const auto& entry : fs::directory_iterator(shared / folder)) {
+      if (entry.path().extension() != ".json") continue;
+      expect_copy(entry.path(), source_root() / "tests/cases" / entry.path().filename());
+      ++compared;
+    }
   }
   EXPECT_GT(compared, 5u);
+}
+
+TEST(Contract, TheFormatOfTheCasesEqualsTheOriginalToo) {
+  const fs::path shared = source_root().parent_path() / "shared";
+  if (!fs::exists(shared / "cases")) GTEST_SKIP() << "no shared folder beside this checkout";
+  std::string expected = read_text(shared / "cases/README.md");
+  const std::string next = fs::exists(shared / "cases_next/README.md")
+                               ? read_text(shared / "cases_next/README.md")
+                               : std::string();
+  const size_t section = next.find("## ");
+  if (section != std::string::npos) expected += "\n" + next.substr(section);
+  EXPECT_EQ(read_text(source_root() / "tests/cases/README.md"), expected);
 }
 
 }  // namespace

@@ -278,6 +278,17 @@ TEST_F(CliIndexes, AnIndexLivesOnANode) {
   EXPECT_NE(check.out.find("finds what a scan finds: 3 cells in 3 rows"), std::string::npos)
       << check.out;
 
+  const auto completed = [](const std::string& line) {
+    return cellar({"__complete", "bash", line}).out;
+  };
+  EXPECT_EQ(completed("cellar index read t "), "by_user \n");
+  EXPECT_EQ(completed("cellar index create t i --on "), "f:\ng:\n");
+  EXPECT_EQ(completed("cellar index create t i covered=g:n,"), "covered=g:n,f:\ncovered=g:n,g:\n");
+  EXPECT_EQ(completed("cellar index create t i order=value"),
+            "order=value \norder=value,time \n");
+  EXPECT_EQ(completed("cellar index alter t by_user tighter-base="),
+            "tighter-base=follow \ntighter-base=refuse \n");
+
   refused({"index", "read", "t", "by_usr"}, kNotFound, "did you mean 'by_user'?");
   refused({"index", "describe", "t", "none"}, kNotFound, "table 't' has no index 'none'");
   refused({"index", "create", "t", "by_user", "on=f:user"}, kFailed, "ALREADY_EXISTS");
