@@ -278,8 +278,9 @@ Async<Result<bool>> TabletIndexScan::find_hit(const Candidate& candidate, IndexH
   aim(candidate);
   std::vector<HitCell>& cells = hit.cells;
   const bool at_once = newest_only() && index_.qualifier && !spec_.whole_rows;
-  CO_TRY_VOID(co_await rows_.read_columns(candidate.row, at_once ? both_ : indexed_,
-                                          newest_only() ? 1 : 0, cells));
+  const NamedColumns& columns = at_once ? both_ : indexed_;
+  const uint32_t versions = newest_only() ? 1 : 0;
+  CO_TRY_VOID(co_await rows_.read_columns(candidate.row, columns, versions, cells));
   const auto is_it = [&](const HitCell& cell) {
     return cell.timestamp_us == candidate.timestamp_us && cell.family == index_.family &&
            cell.qualifier == candidate.qualifier;

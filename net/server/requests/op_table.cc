@@ -119,6 +119,34 @@ constexpr OpSpec timed(OpSpec spec) {
   return spec;
 }
 
+// The operations of indexes.
+// clang-format off
+constexpr OpSpec index_entry_of(Op op) {
+  switch (op) {
+    case Op::ReadIndex:
+      return timed({handle_read_index, Scope::table, kRead, Logged::no,
+                    kRows<fb::ReadIndexRequest>, "indexes"});
+    case Op::CreateIndex:
+      return {on<handle_create_index>, Scope::table, kSchema, Logged::schema,
+              {by_table<fb::CreateIndexRequest>, false, true}, "indexes"};
+    case Op::AlterIndex:
+      return {on<handle_alter_index>, Scope::table, kAlterTable, Logged::schema,
+              {by_table<fb::AlterIndexRequest>, false, true}, "indexes", alter_index_need_of};
+    case Op::DropIndex:
+      return {on<handle_drop_index>, Scope::table, kSchema, Logged::schema,
+              {by_table<fb::DropIndexRequest>, false, true}, "indexes"};
+    case Op::DescribeIndexes:
+      return {on<handle_describe_indexes>, Scope::table, kAny, Logged::no,
+              {by_table<fb::DescribeIndexesRequest>, false, true}, "indexes"};
+    case Op::CheckIndex:
+      return {on<handle_check_index>, Scope::table, kReadOrMonitor, Logged::no,
+              {by_table<fb::CheckIndexRequest>, false, true}, "indexes"};
+    default:
+      return {};
+  }
+}
+// clang-format on
+
 // The members of OpSpec in their order. An operation of the schema without a case does not compile.
 // clang-format off
 constexpr OpSpec entry_of(Op op) {
@@ -208,23 +236,12 @@ constexpr OpSpec entry_of(Op op) {
       return {on<handle_confirm_time>, Scope::node, kMonitor, Logged::admin,
               {}, "clock", admin_if<releases_time>, releases_time};
     case Op::ReadIndex:
-      return timed({handle_read_index, Scope::table, kRead, Logged::no,
-                    kRows<fb::ReadIndexRequest>, "indexes"});
     case Op::CreateIndex:
-      return {on<handle_create_index>, Scope::table, kSchema, Logged::schema,
-              {by_table<fb::CreateIndexRequest>, false, true}, "indexes"};
     case Op::AlterIndex:
-      return {on<handle_alter_index>, Scope::table, kAlterTable, Logged::schema,
-              {by_table<fb::AlterIndexRequest>, false, true}, "indexes", alter_index_need_of};
     case Op::DropIndex:
-      return {on<handle_drop_index>, Scope::table, kSchema, Logged::schema,
-              {by_table<fb::DropIndexRequest>, false, true}, "indexes"};
     case Op::DescribeIndexes:
-      return {on<handle_describe_indexes>, Scope::table, kAny, Logged::no,
-              {by_table<fb::DescribeIndexesRequest>, false, true}, "indexes"};
     case Op::CheckIndex:
-      return {on<handle_check_index>, Scope::table, kReadOrMonitor, Logged::no,
-              {by_table<fb::CheckIndexRequest>, false, true}, "indexes"};
+      return index_entry_of(op);
   }
   return {};
 }

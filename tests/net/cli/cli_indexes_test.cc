@@ -284,8 +284,7 @@ TEST_F(CliIndexes, AnIndexLivesOnANode) {
   EXPECT_EQ(completed("cellar index read t "), "by_user \n");
   EXPECT_EQ(completed("cellar index create t i --on "), "f:\ng:\n");
   EXPECT_EQ(completed("cellar index create t i covered=g:n,"), "covered=g:n,f:\ncovered=g:n,g:\n");
-  EXPECT_EQ(completed("cellar index create t i order=value"),
-            "order=value \norder=value,time \n");
+  EXPECT_EQ(completed("cellar index create t i order=value"), "order=value \norder=value,time \n");
   EXPECT_EQ(completed("cellar index alter t by_user tighter-base="),
             "tighter-base=follow \ntighter-base=refuse \n");
 
