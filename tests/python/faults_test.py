@@ -55,6 +55,33 @@ class Faults(Bed):
             proxy = self.listen(Proxy(self.node.address))
             await self.with_both(body, proxy.address, retry=RetryOptions(backoff_min_s=0.001))
 
+    async def test_a_read_through_an_index_resumes_behind_the_last_hit(self):
+        with cellar.Client(self.node.address) as client:
+            client.create_table("i", ["a"])
+            client.create_index("i", cellar.Index("by_value", "a", "q"))
+            client.mutate_rows(
+                "i",
+                [Mutation(f"k{i:04}").set("a", "q", f"{i % 7}" + "v" * 500, timestamp=1000) for i in range(2000)],
+            )
+        every = sorted((i % 7, f"k{i:04}".encode()) for i in range(2000))
+        for options, expected in (
+            ({}, every),
+            ({"reversed": True}, every[::-1]),
+            ({"limit": 1500}, every[:1500]),
+            ({"whole_rows": True, "values": cellar.RowRange("3")}, [hit for hit in every if hit[0] >= 3]),
+            ({"prefix": "k1", "limit": 900}, [hit for hit in every if hit[1] >= b"k1"][:900]),
+        ):
+
+            async def body(client):
+                proxy.cuts = [200_000, 3_000, 150_000, 40, 300_000]
+                proxy.cut()
+                rows = [row async for row in client.read_index("i", "by_value", **options)]
+                self.assertEqual([(int(row.cells[0].text[0]), row.key) for row in rows], expected)
+                self.assertLess(len(proxy.cuts), 4)  # it was cut at least twice
+
+            proxy = self.listen(Proxy(self.node.address))
+            await self.with_both(body, proxy.address, retry=RetryOptions(backoff_min_s=0.001))
+
     async def test_reads_are_repeated_over_a_new_connection(self):
         async def body(client):
             await client.ping()

@@ -85,7 +85,7 @@ class Completer {
     if (key.name == "columns") return offer_list(lead, families(table), true);
     if (key.name == "covered") return offer_list(lead, of_columns(table), true);
     if (key.name == "on") {
-      for (const std::string& family : families(table)) offer(lead + family, {}, false);
+      for (const std::string& family : of_columns(table)) offer(lead + family, {}, false);
       return;
     }
     for (const std::string& choice : choices_of(key)) offer(lead + choice);

@@ -41,9 +41,9 @@ client::ReadIndex read_of(Words words) {
 }
 
 TEST(IndexArguments, ADefinitionIsReadFromWordsInBothStyles) {
-  const auto spec = spec_of({"--on", "f:q", "--order", "value,time", "--type", "int64", "match=any",
-                             "--covered", "g:n", "--covered", "f:esc:a\\x00b", "max-age=1d",
-                             "tighter-base=refuse"});
+  const auto spec =
+      spec_of({"--on", "f:q", "--order", "value,time", "--type", "int64", "match=any", "--covered",
+               "g:n", "--covered", "f:esc:a\\x00b", "max-age=1d", "tighter-base=refuse"});
   EXPECT_EQ(spec.name, "i");
   EXPECT_EQ(spec.family, "f");
   EXPECT_EQ(spec.qualifier, "q");
@@ -98,10 +98,10 @@ TEST(IndexArguments, FaultsAreNamedBeforeTheNodeIsAsked) {
 }
 
 TEST(IndexArguments, ConditionsOfARead) {
-  const auto read = read_of({"--value", "int64:-5", "--qualifiers", "a..=b", "--time", "1000..2000",
-                             "rows=r1,r2", "--range", "a..b", "--range", "x..", "prefix=p", "--row",
-                             "--filter", "{\"cells_per_row\": 3}", "count=7", "reversed=true",
-                             "--explain"});
+  const auto read =
+      read_of({"--value", "int64:-5", "--qualifiers", "a..=b", "--time", "1000..2000", "rows=r1,r2",
+               "--range", "a..b", "--range", "x..", "prefix=p", "--row", "--filter",
+               "{\"cells_per_row\": 3}", "count=7", "reversed=true", "--explain"});
   EXPECT_EQ(read.index, "i");
   EXPECT_EQ(read.value, std::string("\xff\xff\xff\xff\xff\xff\xff\xfb"));
   ASSERT_TRUE(read.qualifiers);
@@ -214,9 +214,10 @@ TEST(IndexOutput, ACheckNamesWhatDiffers) {
             "  wrong    2 hits that no scan finds\n"
             "  of       2 cells in 1 row, by 2 of 2 entries\n"
             "  such as  a, b\n");
-  EXPECT_EQ(printed(true, print),
-            "{\"table\":\"t\",\"index\":\"i\",\"equal\":false,\"rows\":1,\"cells\":2,\"entries\":2,"
-            "\"hits\":2,\"missing\":1,\"wrong\":2,\"samples\":[{\"row\":\"a\"},{\"row\":\"b\"}]}\n");
+  EXPECT_EQ(
+      printed(true, print),
+      "{\"table\":\"t\",\"index\":\"i\",\"equal\":false,\"rows\":1,\"cells\":2,\"entries\":2,"
+      "\"hits\":2,\"missing\":1,\"wrong\":2,\"samples\":[{\"row\":\"a\"},{\"row\":\"b\"}]}\n");
 }
 
 TEST(IndexOutput, WhatHidesACellFromAnIndexIsTold) {
@@ -277,6 +278,17 @@ TEST_F(CliIndexes, AnIndexLivesOnANode) {
   EXPECT_NE(check.out.find("finds what a scan finds: 3 cells in 3 rows"), std::string::npos)
       << check.out;
 
+  const auto completed = [](const std::string& line) {
+    return cellar({"__complete", "bash", line}).out;
+  };
+  EXPECT_EQ(completed("cellar index read t "), "by_user \n");
+  EXPECT_EQ(completed("cellar index create t i --on "), "f:\ng:\n");
+  EXPECT_EQ(completed("cellar index create t i covered=g:n,"), "covered=g:n,f:\ncovered=g:n,g:\n");
+  EXPECT_EQ(completed("cellar index create t i order=value"),
+            "order=value \norder=value,time \n");
+  EXPECT_EQ(completed("cellar index alter t by_user tighter-base="),
+            "tighter-base=follow \ntighter-base=refuse \n");
+
   refused({"index", "read", "t", "by_usr"}, kNotFound, "did you mean 'by_user'?");
   refused({"index", "describe", "t", "none"}, kNotFound, "table 't' has no index 'none'");
   refused({"index", "create", "t", "by_user", "on=f:user"}, kFailed, "ALREADY_EXISTS");
@@ -301,8 +313,7 @@ TEST_F(CliIndexes, AnOwnAgeHidesFromTheIndexAloneAndExplainSaysSo) {
   EXPECT_NE(good({"lookup", "t", "a"}).find("u7"), std::string::npos);
   const std::string why = good({"index", "read", "t", "by_user", "--explain"});
   EXPECT_NE(why.find("u7  not found: older than the index's own age\n"), std::string::npos) << why;
-  EXPECT_NE(good({"index", "read", "t", "by_user", "--explain", "--json"})
-                .find("\"dead\":false,"),
+  EXPECT_NE(good({"index", "read", "t", "by_user", "--explain", "--json"}).find("\"dead\":false,"),
             std::string::npos);
   refused({"index", "alter", "t", "by_user", "max-age=3d"}, kFailed, "INVALID_ARGUMENT");
   refused({"gc", "set", "t", "f", "maxage=30m", "--yes"}, kFailed, "by_user");
