@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "io/base/random.h"
-#include "tests/net/server/index_server_bed.h"
+#include "tests/net/indexes/index_server_bed.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::server {
