@@ -119,8 +119,27 @@ constexpr OpSpec timed(OpSpec spec) {
   return spec;
 }
 
-// The operations of indexes.
+// The members of OpSpec in their order. An operation of the schema without a case does not compile.
 // clang-format off
+constexpr OpSpec tablet_entry_of(Op op) {
+  switch (op) {
+    case Op::SplitTablet:
+      return {on<handle_split_tablet>, Scope::table, kAdmin, Logged::admin,
+              kTablets<&fb::SplitTabletRequest::tablet_id>, "tablets"};
+    case Op::MergeTablets:
+      return {on<handle_merge_tablets>, Scope::table, kAdmin, Logged::admin,
+              kTablets<&fb::MergeTabletsRequest::left>, "tablets"};
+    case Op::MoveTablet:
+      return {on<handle_move_tablet>, Scope::table, kAdmin, Logged::admin,
+              kTablets<&fb::MoveTabletRequest::tablet_id>, "tablets"};
+    case Op::ListTablets:
+      return {on<handle_list_tablets>, Scope::list, kMonitor, Logged::no,
+              {by_table_if_any<fb::ListTabletsRequest>, true, true}, "tablets"};
+    default:
+      return {};
+  }
+}
+
 constexpr OpSpec index_entry_of(Op op) {
   switch (op) {
     case Op::ReadIndex:
@@ -145,10 +164,7 @@ constexpr OpSpec index_entry_of(Op op) {
       return {};
   }
 }
-// clang-format on
 
-// The members of OpSpec in their order. An operation of the schema without a case does not compile.
-// clang-format off
 constexpr OpSpec entry_of(Op op) {
   switch (op) {
     case Op::None:
@@ -211,18 +227,8 @@ constexpr OpSpec entry_of(Op op) {
     case Op::CompactTable:
       return {on<handle_compact_table>, Scope::table, kAdmin, Logged::admin,
               kTable<fb::CompactTableRequest>};
-    case Op::SplitTablet:
-      return {on<handle_split_tablet>, Scope::table, kAdmin, Logged::admin,
-              kTablets<&fb::SplitTabletRequest::tablet_id>, "tablets"};
-    case Op::MergeTablets:
-      return {on<handle_merge_tablets>, Scope::table, kAdmin, Logged::admin,
-              kTablets<&fb::MergeTabletsRequest::left>, "tablets"};
-    case Op::MoveTablet:
-      return {on<handle_move_tablet>, Scope::table, kAdmin, Logged::admin,
-              kTablets<&fb::MoveTabletRequest::tablet_id>, "tablets"};
-    case Op::ListTablets:
-      return {on<handle_list_tablets>, Scope::list, kMonitor, Logged::no,
-              {by_table_if_any<fb::ListTabletsRequest>, true, true}, "tablets"};
+    case Op::SplitTablet: case Op::MergeTablets: case Op::MoveTablet: case Op::ListTablets:
+      return tablet_entry_of(op);
     case Op::RuleHistory:
       return {on<handle_rule_history>, Scope::table, kAny, Logged::no,
               {by_table<fb::RuleHistoryRequest>, true, true}, "rule_history"};
@@ -235,12 +241,8 @@ constexpr OpSpec entry_of(Op op) {
     case Op::ConfirmTime:
       return {on<handle_confirm_time>, Scope::node, kMonitor, Logged::admin,
               {}, "clock", admin_if<releases_time>, releases_time};
-    case Op::ReadIndex:
-    case Op::CreateIndex:
-    case Op::AlterIndex:
-    case Op::DropIndex:
-    case Op::DescribeIndexes:
-    case Op::CheckIndex:
+    case Op::ReadIndex: case Op::CreateIndex: case Op::AlterIndex: case Op::DropIndex:
+    case Op::DescribeIndexes: case Op::CheckIndex:
       return index_entry_of(op);
   }
   return {};
