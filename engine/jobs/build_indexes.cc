@@ -47,8 +47,8 @@ Async<Result<IndexNext>> build_indexes(Tablet& tablet, bool extras) {
   const IndexWork before = index_work_of(tablet, clock.now_us());
   if (!before.missing && !before.extra) co_return IndexNext::nothing;
   if (!before.missing && !extras) co_return IndexNext::extra;
-  CO_TRY_VOID(
-      co_await rewrite_for_indexes(tablet, before.missing ? *before.missing : *before.extra));
+  const BlobId blob = before.missing ? *before.missing : *before.extra;
+  CO_TRY_VOID(co_await rewrite_for_indexes(tablet, blob));
   const IndexWork after = index_work_of(tablet, clock.now_us());
   // A flush adds tables that have everything, so what is left decreases.
   if (before.missing ? after.missing_tables >= before.missing_tables

@@ -230,6 +230,7 @@ Async<Result<void>> IndexRead::fetch() {
     CO_TRY_VOID(co_await admit_by_time(home_));
   }
   CO_TRY_VOID(check_wanted());
+  CO_TRY_VOID(find_table());
   if (merge_.done()) co_return Result<void>();
   const std::vector<IndexSource*> wanted = merge_.wanted();
   const engine::IndexBatchLimits limits = batch_limits();
