@@ -22,12 +22,6 @@ namespace {
 constexpr int64_t kSliceUs = 300;
 constexpr size_t kCandidatesPerLook = 16;
 
-// Greater than every entry's key: its first segment is shorter, its numbers too.
-const std::string& end_of_keys() {
-  static const std::string end(kMaxQualifierBytes + 1, '\xff');
-  return end;
-}
-
 class TabletIndexScan final : public IndexScan {
  public:
   TabletIndexScan(Tablet& tablet, Ref<const TabletFacts> facts, const IndexReadSpec& spec,
@@ -191,7 +185,7 @@ Async<Result<Step>> TabletIndexScan::step() {
   Step step = Step::end;
   if (merge_.sources() == 0 || bounds_.empty()) co_return Step::end;
   if (!begun_ && spec_.reversed) {
-    step = merge_.seek_before(bounds_.upper.empty() ? end_of_keys() : bounds_.upper);
+    step = merge_.seek_before(bounds_.upper.empty() ? end_of_index_keys() : bounds_.upper);
   } else if (!begun_) {
     step = merge_.seek(bounds_.lower);
   } else if (spec_.reversed) {

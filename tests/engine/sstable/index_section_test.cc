@@ -64,7 +64,7 @@ TEST(IndexSection, WalksAsTheEntriesOfItsTablesCells) {
       const std::string key = random_key(random, CommitStamp{random.below(200)});
       cells[key] = random_value(random, key);
     }
-    TableWriterOptions options = small_blocks(64 + static_cast<uint32_t>(random.below(500)));
+    TableWriterOptions options = small_blocks(64 + static_cast<uint32_t>(random.below(100)));
     options.compression = random.one_in(2) ? Compression::lz4 : Compression::none;
     if (random.one_in(2)) options.part_bytes = 1 + random.below(1500);
     options.indexes = make_index_set(two_indexes());
