@@ -103,7 +103,7 @@ Async<Result<void>> IndexRead::answer() {
       CO_TRY_VOID(check_wanted());
       continue;
     }
-    if (!builder_.empty()) send_chunk();
+    if (filled == Fill::full || !builder_.empty()) send_chunk();
     if (filled == Fill::too_large) {
       co_return fail(Errc::failed_precondition, "row '{}' is larger than {} bytes as returned",
                      escape_bytes(hit_.row), ReadOp::kMaxRowBytes);
@@ -183,7 +183,7 @@ Async<void> IndexRead::release_tablets() {
     hold(*tablet, 0);
     tablet->batch = engine::IndexBatch();
   }
-  if (builder_.empty()) builder_.trim(ReadOp::kKeepBytes);
+  if (builder_.bytes() == 0) builder_.trim(ReadOp::kKeepBytes);
   count();
 }
 
