@@ -9,6 +9,7 @@
 #include "engine/read/block_load.h"
 #include "engine/read/scan.h"
 #include "engine/sstable/index_section.h"
+#include "engine/tablet/refusals.h"
 #include "io/base/saturating.h"
 
 namespace cellar::engine {
@@ -235,8 +236,18 @@ Async<Result<void>> check_index_step(Tablet& tablet, IndexCheckPlace& place,
   spec.index = place.index;
   CO_TRY(const auto scan, open_index_scan(tablet, spec));
   const IndexSchema index = *tablet.schema().find_index(place.index);
-  if (place.backwards) co_return co_await check_backwards(tablet, index, place, report);
-  co_return co_await check_forwards(tablet, index, place, report);
+  const uint64_t version = tablet.schema().version;
+  IndexCheckReport found = report;
+  Result<void> checked;
+  if (place.backwards) {
+    checked = co_await check_backwards(tablet, index, place, found);
+  } else {
+    checked = co_await check_forwards(tablet, index, place, found);
+  }
+  CO_TRY_VOID(checked);
+  if (tablet.schema().version != version) co_return std::unexpected(tablet_is_gone(tablet.id()));
+  report = std::move(found);
+  co_return checked;
 }
 
 }  // namespace cellar::engine

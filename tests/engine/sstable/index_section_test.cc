@@ -99,6 +99,39 @@ TEST(IndexSection, WalksAsTheEntriesOfItsTablesCells) {
   EXPECT_GE(levels, 3u) << "trees of several levels were walked";
 }
 
+// Short keys are within their strings: a tree that grows by a level must not refer to one that has
+// moved.
+TEST(IndexSection, ShortKeysMakeATreeOfManyLevels) {
+  TableFixture f;
+  IndexSchema by_time;
+  by_time.id = 1;
+  by_time.family = "f";
+  by_time.qualifier = "q";
+  by_time.parts = {cellar::IndexPart::time};
+  EntryMap cells;
+  for (int i = 0; i < 3000; ++i) cells.insert(cell_of("r" + std::to_string(i % 10), i));
+  TableWriterOptions options = small_blocks(64);
+  options.indexes = make_index_set({by_time});
+  const IndexSetRef indexes = options.indexes;
+  const TableMeta meta = f.write(cells, options);
+  const auto reader = f.open(kBlob);
+  const EntryMap model = entries_of(cells, indexes, 0);
+  ASSERT_EQ(model.size(), 3000u);
+  ASSERT_GE(meta.section_of(1)->levels, 4u);
+  SectionIterator it(*reader, *meta.section_of(1));
+  Step step = f.finish(it, it.seek(""));
+  for (const auto& [key, value] : model) {
+    ASSERT_EQ(step, Step::ready);
+    ASSERT_EQ(it.key(), key);
+    step = f.finish(it, it.next());
+  }
+  EXPECT_EQ(step, Step::end);
+  for (const auto& [key, value] : model) {
+    ASSERT_EQ(f.finish(it, it.seek(key)), Step::ready);
+    ASSERT_EQ(it.key(), key);
+  }
+}
+
 TEST(IndexSection, LeavesOutWhatIsPastTheOwnAge) {
   TableFixture f;
   EntryMap cells;
@@ -182,6 +215,10 @@ TEST(IndexSection, PlacesAreChecked) {
   meta = good;
   meta.sections[0].levels = 1000;
   EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value());
+  meta = good;
+  meta.sections[0].root = {};
+  meta.sections[0].levels = 0;
+  EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value()) << "entries and no root";
   meta = good;
   meta.sections[0].root.offset = meta.sections[0].offset - 1;
   EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value());
