@@ -94,8 +94,7 @@ Step SectionIterator::resume() {
   CHECK(!pending_.under_way, "resume of an iterator whose block has not come");
   if (pending_.error) {
     error_ = std::exchange(pending_.error, std::nullopt);
-    // Everything in a section can be made again from the table's cells.
-    if (error_->code == Errc::data_loss) table_->note_tail_damage();
+    if (error_->code == Errc::data_loss) table_->note_section_damage();
     return Step::failed;
   }
   std::ranges::move(pending_.blocks, std::back_inserter(loaded_));
@@ -159,14 +158,17 @@ std::optional<Step> SectionIterator::step_back(size_t level) {
   return Step::end;
 }
 
-// To the entry `key`, the last one below the present entry of the level.
+// To the entry `key`, the last one below the present entry of the level. Another one might not be
+// before the target.
 std::optional<Step> SectionIterator::descend(size_t level, Bytes key) {
   const std::string last(key);
   while (level + 1 < levels_.size()) {
     const auto child = child_of(level);
     if (!child) return damaged(level);
     if (auto stopped = open(++level, *child)) return stopped;
-    if (levels_[level].cursor.seek(last) != BlockReader::Move::ready) return damaged(level);
+    BlockReader& cursor = levels_[level].cursor;
+    if (cursor.seek(last) != BlockReader::Move::ready || cursor.key() != last)
+      return damaged(level);
   }
   return std::nullopt;
 }
@@ -235,6 +237,7 @@ Step SectionIterator::damaged(size_t level) {
   error_ =
       Error(Errc::data_loss, fmt::format("{}: an index section is malformed",
                                          block_name(table_->id(), levels_[level].handle.offset)));
+  table_->note_section_damage();
   return Step::failed;
 }
 

@@ -183,6 +183,7 @@ bool parse(Bytes in, std::vector<IndexSection>& out) {
     section.root.size = static_cast<uint32_t>(size);
     section.levels = static_cast<uint32_t>(levels);
     if (section.root.offset < section.offset || section.index == 0) return false;
+    if ((size == 0) != (section.entries == 0)) return false;
     out.push_back(section);
   }
   return reader.ok();

@@ -176,6 +176,46 @@ TEST_F(Scrub, DamageOfTheIndexIsFoundWhileAMergeCanStillSaveTheRows) {
   EXPECT_EQ(node_->cells("t").size(), 80u);
 }
 
+// The entries of an index are made again from the cells, at once.
+TEST_F(Scrub, ATableWithADamagedSectionIsRewritten) {
+  start();
+  engine::IndexSpec by_value;
+  by_value.name = "i";
+  by_value.family = "f";
+  by_value.qualifier = "q";
+  by_value.parts = {IndexPart::value};
+  engine::TableChange change;
+  change.name = "t";
+  change.add_indexes.push_back(by_value);
+  ASSERT_TRUE(node_->alter_table(change));
+  fill(0, 80);
+  IndexReadSpec spec;
+  spec.index = "i";
+  const std::string path = blobs().front();
+  const std::string bytes = *node_->disk().read_all(path);
+  const auto hits = node_->read_index("t", spec);
+  ASSERT_TRUE(hits) << hits.error().message;
+  ASSERT_EQ(hits->size(), 80u);
+  // A value is in a data block and in the section, whose keys omit what they share.
+  const std::string value = node_->read_row("t", row(7))->front().value.substr(10, 20);
+  const size_t in_section = bytes.rfind(value);
+  ASSERT_NE(in_section, std::string::npos);
+  ASSERT_NE(in_section, bytes.find(value));
+  ASSERT_TRUE(node_->disk().corrupt(path, in_section, 1));
+  pass(kYoungUs + kMinuteUs);
+  EXPECT_EQ(scrub().damaged_blocks, 1u);
+  const auto files = blobs();
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_NE(files.front(), path) << "rewritten";
+  EXPECT_EQ(scrub().damaged_tables, 0u);
+  EXPECT_EQ(tablet().damaged_tables, 0u);
+  EXPECT_EQ(node_->read_index("t", spec)->size(), 80u);
+  ASSERT_TRUE(node_->close());
+  ASSERT_TRUE(node_->reopen());
+  EXPECT_EQ(node_->cells("t").size(), 80u);
+  EXPECT_EQ(node_->read_index("t", spec)->size(), 80u);
+}
+
 TEST_F(Scrub, TheBlockCacheIsLeftAlone) {
   start();
   fill(0, 60);
