@@ -16,6 +16,7 @@
 #include "engine/inspect/summary.h"
 #include "engine/inspect/verify_directory.h"
 #include "engine/repair/repair.h"
+#include "engine/store/blob/blob_files.h"
 #include "engine/store/local/format_file.h"
 #include "io/disk/backend.h"
 #include "io/disk/blocking_pool.h"
@@ -306,13 +307,15 @@ class Inspection {
 
   cellar::Result<void> verify_file(const std::string& path) {
     const size_t before = dump_.problems();
-    TRY_VOID(inspect(path, {.entries = true}, dump_));
+    const cellar::engine::IndexesByTable indexes = indexes_beside(path);
+    TRY_VOID(inspect(path, {.entries = true, .filter = {}, .indexes = &indexes}, dump_));
     print_verdict(arguments_, path, dump_.problems() - before, nullptr);
     return {};
   }
 
   cellar::Result<void> dump_file(const std::string& path) {
-    DumpOptions options{.entries = arguments_.entries};
+    const cellar::engine::IndexesByTable indexes = indexes_beside(path);
+    DumpOptions options{.entries = arguments_.entries, .filter = {}, .indexes = &indexes};
     if (arguments_.table.empty() && !arguments_.row) return inspect(path, options, dump_);
     options.entries = true;
     if (arguments_.table.empty()) {
@@ -325,6 +328,18 @@ class Inspection {
     }
     const auto entries = cellar::engine::only_entries(dump_);
     return inspect(path, options, *entries);
+  }
+
+  // Those of the data directory that has the file as a blob.
+  cellar::engine::IndexesByTable indexes_beside(const std::string& path) {
+    const auto directory = directory_of(path);
+    std::error_code failed;
+    const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+    if (!directory || failed || whole.parent_path().filename() != cellar::engine::kBlobDirectory)
+      return {};
+    auto fs = cellar::PoolFs::create(loop_, directory->string(), pool_);
+    if (!fs) return {};
+    return cellar::block_on(loop_, cellar::engine::read_indexes(**fs));
   }
 
   cellar::Result<void> inspect(const std::filesystem::path& path, const DumpOptions& options,
