@@ -137,6 +137,56 @@ TEST_F(Repair, AFlippedBitInABlockLosesItsRowsOnly) {
   EXPECT_LT(whole, partly);
 }
 
+// A table that is rewritten has no sections, nor have those of logs: a start builds them.
+TEST_F(Repair, IndexesAreBuiltAgainWhereTheirEntriesAreDamaged) {
+  TableChange change;
+  change.name = "t";
+  IndexSpec by_value;
+  by_value.name = "i";
+  by_value.family = "f";
+  by_value.parts = {cellar::IndexPart::value};
+  change.add_indexes.push_back(by_value);
+  ASSERT_TRUE(node_.alter_table(change));
+  const auto get_ready = [](TestNode& node) {
+    for (int i = 0; i < 1000; ++i) {
+      const auto states = node.index_states("t");
+      if (states && states->states.at(0).ready) return true;
+      node.world().run_for_us(100'000);
+    }
+    return false;
+  };
+  ASSERT_TRUE(get_ready(node_));
+  ASSERT_TRUE(node_.flush("t"));
+  set("t", "late", 500);  // in the log
+  IndexReadSpec spec;
+  spec.index = "i";
+  const auto expected = node_.read_index("t", spec);
+  ASSERT_TRUE(expected) << expected.error().message;
+  ASSERT_EQ(expected->size(), expected_.size() + 1);
+  size_t damaged = 0;
+  for (const std::string& path : files(node_.disk(), "blob/")) {
+    SCOPED_TRACE(path);
+    const std::string bytes = *node_.disk().read_all(path);
+    const size_t at = bytes.rfind("00000000000");
+    if (at == std::string::npos) continue;
+    const auto source = node_.disk().clone();
+    ASSERT_TRUE(source->corrupt(path, at, 0x20));
+    const Repaired repaired = repair(*source);
+    ASSERT_TRUE(repaired.report) << repaired.report.error().message;
+    EXPECT_TRUE(repaired.report->complete()) << repaired.words;
+    EXPECT_EQ(repaired.report->files_rewritten, 1u);
+    EXPECT_NE(repaired.words.find("the section of index 1"), std::string::npos) << repaired.words;
+    expect_sound(*repaired.disk);
+    const auto node = open(*repaired.disk);
+    ASSERT_TRUE(get_ready(*node));
+    const auto hits = node->read_index("t", spec);
+    ASSERT_TRUE(hits) << hits.error().message;
+    EXPECT_EQ(hits->size(), expected->size());
+    ++damaged;
+  }
+  EXPECT_GT(damaged, 1u);
+}
+
 TEST_F(Repair, AMissingFileIsNamedWithItsRows) {
   ASSERT_TRUE(node_.close());
   for (const std::string& path : files(node_.disk(), "blob/")) {
