@@ -85,7 +85,8 @@ class EntryFinder {
         tablet_.shard().watcher->section_damaged(tablet_.id());
       co_return std::unexpected(merge_.error());
     }
-    co_return step == Step::ready&& merge_.key() == key;
+    if (step != Step::ready) co_return false;
+    co_return merge_.key() == key;
   }
 
  private:
