@@ -66,6 +66,7 @@ constexpr auto kSummaryAbout =
 constexpr auto kVerifyAbout =
     "Tell what is damaged, and end with a verdict. A directory is a whole data directory; while a "
     "node\nhas it open it is refused, and no node can open it meanwhile: every file is verified, "
+    "of tables\nalso that the entries of their indexes are those of their cells, "
     "then that the manifest's tables are there and of their size,\n"
     "that a start could read the logs, and that the tablets of each table cover its rows. Files "
     "that no\ntablet names and the torn tail of a log are told as notes and are no damage.";

@@ -201,8 +201,9 @@ std::optional<Step> SectionIterator::open(size_t level, const BlockHandle& handl
     wanted_level_ = level;
     return Step::blocked;
   }
-  if (!at.cursor.open(at.ref->contents())) return damaged(level);
-  return std::nullopt;
+  if (at.cursor.open(at.ref->contents())) return std::nullopt;
+  at.ref.reset();  // the next move tries again
+  return damaged(level);
 }
 
 BlockRef SectionIterator::find(const BlockHandle& handle) {

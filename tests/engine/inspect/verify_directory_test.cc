@@ -344,9 +344,11 @@ TEST_F(VerifyDirectory, EntriesOfIndexesAreThoseOfTheCells) {
   change.name = "t";
   IndexSpec spec;
   spec.family = "f";
+  spec.qualifier = "late";
   spec.name = "by_value";
   spec.parts = {cellar::IndexPart::value};
   change.add_indexes.push_back(spec);
+  spec.qualifier.reset();
   spec.name = "by_time";
   spec.parts = {cellar::IndexPart::time};
   spec.max_age_us = 86'400'000'000;

@@ -144,9 +144,11 @@ TEST_F(Repair, IndexesAreBuiltAgainWhereTheirEntriesAreDamaged) {
   IndexSpec by_value;
   by_value.name = "i";
   by_value.family = "f";
+  by_value.qualifier = "q";
   by_value.parts = {cellar::IndexPart::value};
   change.add_indexes.push_back(by_value);
-  ASSERT_TRUE(node_.alter_table(change));
+  const auto altered = node_.alter_table(change);
+  ASSERT_TRUE(altered) << altered.error().message;
   const auto get_ready = [](TestNode& node) {
     for (int i = 0; i < 1000; ++i) {
       const auto states = node.index_states("t");

@@ -183,7 +183,7 @@ TEST_F(Scrub, ATableWithADamagedSectionIsRewritten) {
   by_value.name = "i";
   by_value.family = "f";
   by_value.qualifier = "q";
-  by_value.parts = {IndexPart::value};
+  by_value.parts = {cellar::IndexPart::value};
   engine::TableChange change;
   change.name = "t";
   change.add_indexes.push_back(by_value);
