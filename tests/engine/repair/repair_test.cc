@@ -1,5 +1,7 @@
 // Repair by a whole manifest: the same rows from an intact directory, and exactly the rest of a
 // damaged one.
+#include "engine/sstable/table_meta.h"
+#include "io/base/coding.h"
 #include "tests/engine/repair/repair_bed.h"
 
 namespace cellar::engine {
@@ -137,6 +139,17 @@ TEST_F(Repair, AFlippedBitInABlockLosesItsRowsOnly) {
   EXPECT_LT(whole, partly);
 }
 
+TableMeta meta_of(const std::string& table) {
+  const Bytes footer = Bytes(table).substr(table.size() - kTableFooterBytes);
+  const BlobId blob{load_le<uint64_t>(table.data() + kTableHeaderBytes - sizeof(uint64_t))};
+  const auto places = decode_table_footer(footer, blob, table.size());
+  EXPECT_TRUE(places);
+  const Bytes stored = Bytes(table).substr(places->meta.offset, places->meta.size);
+  const auto contents = read_block(stored, blob, places->meta.offset);
+  EXPECT_TRUE(contents);
+  return *decode_table_meta(*contents);
+}
+
 // A table that is rewritten has no sections, nor have those of logs: a start builds them.
 TEST_F(Repair, IndexesAreBuiltAgainWhereTheirEntriesAreDamaged) {
   TableChange change;
@@ -168,11 +181,11 @@ TEST_F(Repair, IndexesAreBuiltAgainWhereTheirEntriesAreDamaged) {
   size_t damaged = 0;
   for (const std::string& path : files(node_.disk(), "blob/")) {
     SCOPED_TRACE(path);
-    const std::string bytes = *node_.disk().read_all(path);
-    const size_t at = bytes.rfind("00000000000");
-    if (at == std::string::npos) continue;
+    const TableMeta meta = meta_of(*node_.disk().read_all(path));
+    const IndexSection* section = meta.section_of(1);
+    if (section == nullptr || section->entries == 0) continue;
     const auto source = node_.disk().clone();
-    ASSERT_TRUE(source->corrupt(path, at, 0x20));
+    ASSERT_TRUE(source->corrupt(path, section->offset + section->bytes() / 2, 0x20));
     const Repaired repaired = repair(*source);
     ASSERT_TRUE(repaired.report) << repaired.report.error().message;
     EXPECT_TRUE(repaired.report->complete()) << repaired.words;
