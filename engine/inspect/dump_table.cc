@@ -183,9 +183,8 @@ class TableDump : private BlockDump {
           fmt::format("the data blocks end at {}, what follows begins at {}", end, data_end_));
     for (const IndexSection& section : sections_) {
       const IndexSchema* index = wanted_ ? wanted_->definition(section.index) : nullptr;
-      CO_TRY_VOID(co_await dump_section(file_, blob_, section, index,
-                                        all_found && index != nullptr ? &*wanted_ : nullptr,
-                                        options_, dump_));
+      WantedIndexEntries* wanted = all_found && index != nullptr ? &*wanted_ : nullptr;
+      CO_TRY_VOID(co_await dump_section(file_, blob_, section, index, wanted, options_, dump_));
     }
     co_return Result<void>();
   }
