@@ -80,16 +80,16 @@ class EntryFinder {
       co_await load_blocks(merge_);
       step = merge_.resume();
     }
-    if (step == Step::failed) {
-      if (merge_.error().code == Errc::data_loss)
-        tablet_.shard().watcher->section_damaged(tablet_.id());
-      co_return std::unexpected(merge_.error());
-    }
-    if (step != Step::ready) co_return false;
-    co_return merge_.key() == key;
+    if (step == Step::failed) co_return std::unexpected(failed());
+    co_return step == Step::ready && merge_.key() == key;
   }
 
  private:
+  Error failed() {
+    if (merge_.error().code == Errc::data_loss)
+      tablet_.shard().watcher->section_damaged(tablet_.id());
+    return merge_.error();
+  }
   void open() {
     merge_.clear();
     version_ = tablet_.pin();
@@ -166,8 +166,8 @@ Async<Result<void>> check_forwards(Tablet& tablet, const IndexSchema& index, Ind
                                    IndexCheckReport& report) {
   uint64_t seen = 0;
   std::string last_row;
-  CO_TRY(const auto wanted,
-         co_await wanted_cells(tablet, index, {place.row, ""}, kRowsPerStep, seen, last_row));
+  CO_TRY(const auto wanted, co_await wanted_cells(tablet, index, {place.row, ""}, kRowsPerStep,
+                                                  seen, last_row));
   report.rows += seen;
   EntryFinder finder(tablet, index.id);
   for (const WantedCell& cell : wanted) {
