@@ -79,17 +79,14 @@ class EntryFinder {
     while (step == Step::blocked) {
       co_await load_blocks(merge_);
       step = merge_.resume();
+      if (step == Step::failed && merge_.error().code == Errc::data_loss)
+        tablet_.shard().watcher->section_damaged(tablet_.id());
     }
-    if (step == Step::failed) co_return std::unexpected(failed());
+    if (step == Step::failed) co_return std::unexpected(merge_.error());
     co_return step == Step::ready && merge_.key() == key;
   }
 
  private:
-  Error failed() {
-    if (merge_.error().code == Errc::data_loss)
-      tablet_.shard().watcher->section_damaged(tablet_.id());
-    return merge_.error();
-  }
   void open() {
     merge_.clear();
     version_ = tablet_.pin();
