@@ -27,7 +27,8 @@ std::vector<IndexSchema> with_section(const std::vector<IndexSection>& sections,
 
 WantedIndexEntries::WantedIndexEntries(const std::vector<IndexSection>& sections,
                                        const std::vector<IndexSchema>& indexes)
-    : set_(with_section(sections, indexes)), maker_(std::make_shared<const IndexSet>(set_)) {
+    : set_(with_section(sections, indexes)),
+      maker_(make_index_set(with_section(sections, indexes))) {
   wanted_.resize(set_.size());
   for (const IndexSection& section : sections) {
     const size_t at = set_.find(section.index);
