@@ -178,6 +178,11 @@ TEST_F(Repair, IndexesAreBuiltAgainWhereTheirEntriesAreDamaged) {
   const auto expected = node_.read_index("t", spec);
   ASSERT_TRUE(expected) << expected.error().message;
   ASSERT_EQ(expected->size(), expected_.size() + 1);
+  const auto with_section = [](const MemDisk& disk) {
+    return std::ranges::count_if(files(disk, "blob/"), [&disk](const std::string& path) {
+      return meta_of(*disk.read_all(path)).section_of(1) != nullptr;
+    });
+  };
   size_t damaged = 0;
   for (const std::string& path : files(node_.disk(), "blob/")) {
     SCOPED_TRACE(path);
@@ -192,6 +197,7 @@ TEST_F(Repair, IndexesAreBuiltAgainWhereTheirEntriesAreDamaged) {
     EXPECT_EQ(repaired.report->files_rewritten, 1u);
     EXPECT_NE(repaired.words.find("the section of index 1"), std::string::npos) << repaired.words;
     expect_sound(*repaired.disk);
+    EXPECT_EQ(with_section(*repaired.disk), with_section(*source) - 1) << "those that are copied";
     const auto node = open(*repaired.disk);
     ASSERT_TRUE(get_ready(*node));
     const auto hits = node->read_index("t", spec);
