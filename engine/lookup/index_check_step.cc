@@ -80,9 +80,12 @@ class EntryFinder {
     while (step == Step::blocked) {
       co_await load_blocks(merge_);
       step = merge_.resume();
+      if (step == Step::failed && merge_.error().code == Errc::data_loss)
+        tablet_.shard().watcher->section_damaged(tablet_.id());
     }
     if (step == Step::failed) co_return std::unexpected(merge_.error());
-    co_return step == Step::ready&& merge_.key() == key;
+    const bool found = step == Step::ready && merge_.key() == key;
+    co_return found;
   }
 
  private:

@@ -246,7 +246,10 @@ Async<Result<Step>> TabletIndexScan::step() {
     co_await load_blocks(merge_);
     step = merge_.resume();
   }
-  if (step == Step::failed) co_return std::unexpected(merge_.error());
+  if (step == Step::failed) {
+    if (merge_.error().code == Errc::data_loss) shard_.watcher->section_damaged(tablet_);
+    co_return std::unexpected(merge_.error());
+  }
   if (step == Step::end) co_return step;
   const bool outside = spec_.reversed ? merge_.key() < Bytes(bounds_.lower)
                                       : !bounds_.upper.empty() && merge_.key() >= bounds_.upper;
