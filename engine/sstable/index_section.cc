@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/index/index_key.h"
 #include "io/base/check.h"
 #include "io/base/crc32c.h"
 
@@ -15,25 +14,18 @@ SectionWriter::SectionWriter(const Options& options, std::string& out, uint64_t&
 }
 
 void SectionWriter::add(Bytes key, Bytes value) {
-  const size_t common = section_.entries == 0 ? 0 : common_prefix(last_key_, key) + 1;
   ++section_.entries;
-  add_to(0, key.substr(0, common), key, value);
-  last_key_.assign(key);
+  add_to(0, key, value);
 }
 
-// `separator` is that of a block that begins with the entry.
-void SectionWriter::add_to(size_t level, Bytes separator, Bytes key, Bytes value) {
-  if (is_full(level, key.size() + value.size())) cut(level);
-  if (levels_[level].block.empty()) levels_[level].separator.assign(separator);
-  levels_[level].block.add(key, value);
-}
-
-// With fewer entries in a node, long separators would make a tree that does not become narrower.
-bool SectionWriter::is_full(size_t level, size_t entry_bytes) const {
+void SectionWriter::add_to(size_t level, Bytes key, Bytes value) {
   const BlockWriter& block = levels_[level].block;
-  if (level == 0) return !block.empty() && block.bytes() + entry_bytes > options_.block_bytes;
-  return block.entries() >= kLeastNodeEntries &&
-         block.bytes() + entry_bytes > kNodeBlocks * options_.block_bytes;
+  // With fewer entries in a node, long keys would make a tree that does not become narrower.
+  const size_t least = level == 0 ? 1 : kLeastNodeEntries;
+  if (block.entries() >= least && block.bytes() + key.size() + value.size() > options_.block_bytes)
+    cut(level);
+  levels_[level].block.add(key, value);
+  levels_[level].last_key.assign(key);
 }
 
 BlockHandle SectionWriter::cut(size_t level) {
@@ -50,8 +42,8 @@ BlockHandle SectionWriter::cut(size_t level) {
   put_varint(place, handle.offset);
   put_varint(place, handle.size);
   if (level + 1 == levels_.size()) levels_.emplace_back();
-  const std::string separator = levels_[level].separator;
-  add_to(level + 1, separator, separator, place);
+  const std::string last_key = levels_[level].last_key;  // adding may move levels_
+  add_to(level + 1, last_key, place);
   return handle;
 }
 
@@ -103,8 +95,7 @@ Step SectionIterator::resume() {
   CHECK(!pending_.under_way, "resume of an iterator whose block has not come");
   if (pending_.error) {
     error_ = std::exchange(pending_.error, std::nullopt);
-    // Everything in a section can be made again from the table's cells.
-    if (error_->code == Errc::data_loss) table_->note_tail_damage();
+    if (error_->code == Errc::data_loss) table_->note_section_damage();
     return Step::failed;
   }
   std::ranges::move(pending_.blocks, std::back_inserter(loaded_));
@@ -121,74 +112,70 @@ Step SectionIterator::move() {
   return step;
 }
 
-// Opens the way to the last leaf whose separator is before `key`; if it is the first one, to that.
-std::optional<Step> SectionIterator::find_leaf(Bytes key) {
-  if (auto stopped = open(0, root_)) return stopped;
-  for (size_t level = 0; level + 1 < levels_.size(); ++level) {
-    BlockReader& node = levels_[level].cursor;
-    BlockReader::Move moved = node.seek_before(key);
-    if (moved == BlockReader::Move::end) moved = node.seek_first();
-    if (moved != BlockReader::Move::ready) return damaged(level);
-    if (auto stopped = open_child(level)) return stopped;
+Step SectionIterator::seek_forwards() {
+  if (auto stopped = open(0, root_)) return *stopped;
+  for (size_t level = 0;; ++level) {
+    const BlockReader::Move moved = levels_[level].cursor.seek(target_);
+    if (moved == BlockReader::Move::corrupt) return damaged(level);
+    if (moved == BlockReader::Move::end) return level == 0 ? Step::end : damaged(level);
+    if (level + 1 == levels_.size()) return Step::ready;
+    const auto child = child_of(level);
+    if (!child) return damaged(level);
+    if (auto stopped = open(level + 1, *child)) return *stopped;
+  }
+}
+
+// The leaf that would have the target has the entry before it, or is the leaf after it.
+Step SectionIterator::seek_backwards() {
+  if (auto stopped = open(0, root_)) return *stopped;
+  size_t level = 0;
+  while (true) {
+    BlockReader& cursor = levels_[level].cursor;
+    const bool leaf = level + 1 == levels_.size();
+    BlockReader::Move moved = leaf ? cursor.seek_before(target_) : cursor.seek(target_);
+    // Everything below is before the target.
+    if (!leaf && moved == BlockReader::Move::end) moved = cursor.seek_before(target_);
+    if (moved == BlockReader::Move::corrupt) return damaged(level);
+    if (moved == BlockReader::Move::end) {
+      if (auto stopped = step_back(level)) return *stopped;
+      return Step::ready;
+    }
+    if (leaf) return Step::ready;
+    const auto child = child_of(level);
+    if (!child) return damaged(level);
+    if (auto stopped = open(++level, *child)) return *stopped;
+  }
+}
+
+// Nothing at or below this level is before the target: moves to the last entry before its block.
+std::optional<Step> SectionIterator::step_back(size_t level) {
+  while (level > 0) {
+    BlockReader& above = levels_[--level].cursor;
+    const std::string at(above.key());
+    const BlockReader::Move moved = above.seek_before(at);
+    if (moved == BlockReader::Move::corrupt) return damaged(level);
+    if (moved == BlockReader::Move::ready) return descend(level, above.key());
+  }
+  return Step::end;
+}
+
+// To the entry `key`, the last one below the present entry of the level. Another one might not be
+// before the target.
+std::optional<Step> SectionIterator::descend(size_t level, Bytes key) {
+  const std::string last(key);
+  while (level + 1 < levels_.size()) {
+    const auto child = child_of(level);
+    if (!child) return damaged(level);
+    if (auto stopped = open(++level, *child)) return stopped;
+    BlockReader& cursor = levels_[level].cursor;
+    if (cursor.seek(last) != BlockReader::Move::ready || cursor.key() != last)
+      return damaged(level);
   }
   return std::nullopt;
 }
 
-// The target is in the last leaf whose separator is not after it, or begins the next one.
-Step SectionIterator::seek_forwards() {
-  bound_.assign(target_);
-  bound_.push_back('\0');
-  if (auto stopped = find_leaf(bound_)) return *stopped;
-  const BlockReader::Move moved = levels_.back().cursor.seek(target_);
-  if (moved == BlockReader::Move::corrupt) return damaged(levels_.size() - 1);
-  return moved == BlockReader::Move::ready ? Step::ready : step_forward();
-}
-
-Step SectionIterator::seek_backwards() {
-  if (auto stopped = find_leaf(target_)) return *stopped;
-  const BlockReader::Move moved = levels_.back().cursor.seek_before(target_);
-  if (moved == BlockReader::Move::corrupt) return damaged(levels_.size() - 1);
-  return moved == BlockReader::Move::ready ? Step::ready : step_back();
-}
-
-// To the first entry after the present leaf.
-Step SectionIterator::step_forward() {
-  for (size_t level = levels_.size() - 1; level > 0; --level) {
-    const BlockReader::Move moved = levels_[level - 1].cursor.next();
-    if (moved == BlockReader::Move::corrupt) return damaged(level - 1);
-    if (moved == BlockReader::Move::end) continue;
-    for (; level < levels_.size(); ++level) {
-      if (auto stopped = open_child(level - 1)) return *stopped;
-      if (levels_[level].cursor.seek_first() != BlockReader::Move::ready) return damaged(level);
-    }
-    return Step::ready;
-  }
-  return Step::end;
-}
-
-// To the last entry before the present leaf.
-Step SectionIterator::step_back() {
-  for (size_t level = levels_.size() - 1; level > 0; --level) {
-    BlockReader& node = levels_[level - 1].cursor;
-    bound_.assign(node.key());
-    const BlockReader::Move moved = node.seek_before(bound_);
-    if (moved == BlockReader::Move::corrupt) return damaged(level - 1);
-    if (moved == BlockReader::Move::end) continue;
-    for (; level < levels_.size(); ++level) {
-      if (auto stopped = open_child(level - 1)) return *stopped;
-      BlockReader& below = levels_[level].cursor;
-      if (below.seek_before(end_of_index_keys()) != BlockReader::Move::ready) return damaged(level);
-    }
-    return Step::ready;
-  }
-  return Step::end;
-}
-
-// Opens the block below the node's present entry.
-std::optional<Step> SectionIterator::open_child(size_t level) {
-  const auto child = child_at(levels_[level].cursor.value(), levels_[level].handle.offset);
-  if (!child) return damaged(level);
-  return open(level + 1, *child);
+std::optional<BlockHandle> SectionIterator::child_of(size_t level) const {
+  return child_at(levels_[level].cursor.value(), levels_[level].handle.offset);
 }
 
 // Children lie before their parents.
@@ -217,7 +204,7 @@ std::optional<Step> SectionIterator::open(size_t level, const BlockHandle& handl
   }
   need_heads(at.ref);
   if (at.cursor.open(at.ref->contents(), &at.ref->heads())) return std::nullopt;
-  at.ref.reset();
+  at.ref.reset();  // the next move tries again
   return damaged(level);
 }
 
@@ -253,6 +240,7 @@ Step SectionIterator::damaged(size_t level) {
   error_ =
       Error(Errc::data_loss, fmt::format("{}: an index section is malformed",
                                          block_name(table_->id(), levels_[level].handle.offset)));
+  table_->note_section_damage();
   return Step::failed;
 }
 

@@ -1,11 +1,8 @@
 // The section of an index in a table: its entries in order, in blocks, under a tree of blocks.
 //
 //   leaf     a data block (data_block.h) of entries (engine/index)
-//   node     a data block: separator -> offset: varint, size: varint of a block below
+//   node     a data block: last key below -> offset: varint, size: varint of a block below
 //   root     the last block of the section; a leaf if it is the only one
-//
-// A separator is the shortest prefix of the first key below that is greater than the last key
-// before it; the first one is empty. So nodes are small, and few levels find a leaf.
 //
 // Blocks lie in the order in which they are finished, leaves and nodes mixed, without gaps.
 // SectionWriter writes them, SectionIterator reads them through the shard's loader and cache.
@@ -41,25 +38,21 @@ class SectionWriter {
   IndexSection finish();
 
  private:
-  // The size of a node, in blocks.
-  static constexpr size_t kNodeBlocks = 8;
   static constexpr size_t kLeastNodeEntries = 4;
 
   // The open block of each level, leaves first.
   struct Level {
     BlockWriter block;
-    std::string separator;  // of the block
-    size_t blocks = 0;      // finished
+    std::string last_key;
+    size_t blocks = 0;  // finished
   };
-  void add_to(size_t level, Bytes separator, Bytes key, Bytes value);
-  bool is_full(size_t level, size_t entry_bytes) const;
+  void add_to(size_t level, Bytes key, Bytes value);
   BlockHandle cut(size_t level);
 
   const Options options_;
   std::string& out_;
   uint64_t& offset_;
   std::vector<Level> levels_;
-  std::string last_key_;
   IndexSection section_;
 };
 
@@ -100,11 +93,10 @@ class SectionIterator final : public EntryIterator, private BlockRequest {
   Step move();
   Step seek_forwards();
   Step seek_backwards();
-  std::optional<Step> find_leaf(Bytes key);
-  Step step_forward();
-  Step step_back();
+  std::optional<Step> descend(size_t level, Bytes key);
+  std::optional<Step> step_back(size_t level);
   std::optional<Step> open(size_t level, const BlockHandle& handle);
-  std::optional<Step> open_child(size_t level);
+  std::optional<BlockHandle> child_of(size_t level) const;
   std::optional<BlockHandle> child_at(Bytes place, uint64_t parent_offset) const;
   void add_next_leaves(std::vector<BlockHandle>& run) const;
   BlockRef find(const BlockHandle& handle);
@@ -116,7 +108,6 @@ class SectionIterator final : public EntryIterator, private BlockRequest {
   std::vector<Level> levels_;
   Goal goal_ = Goal::at_or_after;
   std::string target_;
-  std::string bound_;
   bool walking_ = false;  // the wanted leaf follows the last one
   BlockHandle wanted_;    // the absent block
   size_t wanted_level_ = 0;
