@@ -68,6 +68,7 @@ IndexRead::IndexRead(ShardServer& home, Session& session, Request request)
           home.timers(), [](void* self) { static_cast<IndexRead*>(self)->changed_.notify_all(); },
           this) {
   header = request.header;
+  spec_.index_id = index_;
   builder_.tell(false, spec_.explain);
 }
 
@@ -271,6 +272,11 @@ engine::IndexBatchLimits IndexRead::batch_limits(const IndexTablet& tablet) cons
   if (limit_ != 0) limits.hits = std::min<uint64_t>(limits.hits, limit_ - builder_.rows());
   limits.bytes = std::max(kLeastBatchBytes,
                           (tablet.opened ? kBatchBytes : kFirstBatchBytes) / tablets_.size());
+  // Whether the read is cancelled is looked at between batches.
+  if (deadline_us_ != 0) {
+    const int64_t left_us = deadline_us_ - home_.timers().now_us();
+    limits.work_us = std::clamp<int64_t>(left_us, 0, limits.work_us);
+  }
   return limits;
 }
 
