@@ -77,6 +77,8 @@ constexpr Route kRoutes[] = {
     {Method::post, "/api/v1/retention/apply", kAlterRule, true, handle_apply},
     {Method::post, "/api/v1/retention/undo", as(Op::UndoRule, TableIn::body), true, handle_undo},
     {Method::get, "/api/v1/cells", as(Op::ReadRows, TableIn::query_table), true, handle_cells},
+    {Method::get, "/api/v1/indexes/cells", as(Op::ReadIndex, TableIn::query_table), true,
+     handle_index_cells},
     {Method::get, "/api/v1/profile", as(Op::ServerInfo), true, handle_profile},
     {Method::get, "/api/v1/openapi.json", kOpen, false, handle_asset},
     // ---- console
