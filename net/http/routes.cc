@@ -98,6 +98,8 @@ constexpr Route kRoutes[] = {
     {Method::get, "/console/tables.js", kOpen, false, handle_asset},
     {Method::get, "/console/reclaim.js", kOpen, false, handle_asset},
     {Method::get, "/console/cells.js", kOpen, false, handle_asset},
+    {Method::get, "/console/indexes.js", kOpen, false, handle_asset},
+    {Method::get, "/console/index_query.js", kOpen, false, handle_asset},
     {Method::get, "/console/format.js", kOpen, false, handle_asset},
     {Method::get, "/console/rules.js", kOpen, false, handle_asset},
     {Method::get, "/console/api.js", kOpen, false, handle_asset},
