@@ -68,8 +68,9 @@ struct IndexBatch {
 struct IndexBatchLimits {
   size_t hits = 256;
   size_t bytes = 256 * 1024;
-  // Ends a batch that examines many candidates without a hit.
+  // End a batch that examines many candidates without a hit.
   size_t candidates = 4096;
+  int64_t work_us = 20'000;  // from its beginning
 };
 
 class IndexScan {

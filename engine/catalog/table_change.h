@@ -58,7 +58,7 @@ struct IndexSpec {
   std::string name;
   std::string family;
   std::optional<std::string> qualifier;
-  std::vector<IndexPart> parts;
+  std::vector<cellar::IndexPart> parts;  // not the part of an index of a table on disk
   std::optional<IndexType> type;
   IndexMatch match = IndexMatch::newest;
   std::vector<IndexColumn> covered;

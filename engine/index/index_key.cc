@@ -160,6 +160,11 @@ IndexBounds bounds_of(const IndexReadSpec& spec, const IndexSchema& index) {
   return bounds;
 }
 
+const std::string& end_of_index_keys() {
+  static const std::string end(kMaxQualifierBytes + 1, '\xff');
+  return end;
+}
+
 std::string index_entry_value(int64_t expire_at_us) {
   std::string out;
   if (expire_at_us != kNoExpiry) put_be64(out, static_cast<uint64_t>(expire_at_us));

@@ -53,6 +53,9 @@ struct IndexBounds {
 };
 IndexBounds bounds_of(const IndexReadSpec& spec, const IndexSchema& index);
 
+// Greater than every key: a segment is shorter, and so are numbers.
+const std::string& end_of_index_keys();
+
 // An entry's value: when its cell expires by itself, 8 bytes big-endian; empty: never. In a
 // memtable, whose entries stay when their cell is written again, it is not known: one byte.
 inline constexpr Bytes kExpiryNotKnown = "?";

@@ -30,7 +30,7 @@ size_t IndexSet::find(uint64_t id) const {
 }
 
 IndexSetRef make_index_set(const std::vector<IndexSchema>& indexes) {
-  return indexes.empty() ? nullptr : std::make_shared<const IndexSet>(indexes);
+  return indexes.empty() ? nullptr : IndexSetRef(new IndexSet(indexes));
 }
 
 // The key of a cell has its qualifier, escaped, with its end; so has the entry's.

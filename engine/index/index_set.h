@@ -1,15 +1,18 @@
-// IndexSet: the indexes of a table, prepared for making the entries of its cells. Immutable, so
-// that memtables and writers of tables on any shard share it. EntryMaker makes entries; each of its
-// users has its own.
+// IndexSet: the indexes of a table, prepared for making the entries of its cells. Immutable; shared
+// by the memtables and writers of one shard. EntryMaker makes entries; each of its users has its
+// own.
 //
 //   EntryMaker maker(indexes);
 //   maker.make(key, value, [&](size_t index, Bytes entry_key, Bytes entry_value) { ... });
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include "engine/index/index_key.h"
 #include "engine/model/index_schema.h"
@@ -17,7 +20,7 @@
 
 namespace cellar::engine {
 
-class IndexSet {
+class IndexSet final : public boost::intrusive_ref_counter<IndexSet, boost::thread_unsafe_counter> {
  public:
   explicit IndexSet(const std::vector<IndexSchema>& indexes);
 
@@ -40,7 +43,7 @@ class IndexSet {
 };
 
 // Null if there are no indexes.
-using IndexSetRef = std::shared_ptr<const IndexSet>;
+using IndexSetRef = boost::intrusive_ptr<const IndexSet>;
 IndexSetRef make_index_set(const std::vector<IndexSchema>& indexes);
 
 class EntryMaker {

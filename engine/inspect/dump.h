@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/inspect/entry_filter.h"
+#include "engine/inspect/table_indexes.h"
 #include "io/base/bytes.h"
 
 namespace cellar::engine {
@@ -53,6 +54,9 @@ std::unique_ptr<Dump> only_entries(Dump& to);
 struct DumpOptions {
   bool entries = false;  // prints every entry of every block or record with its bytes
   EntryFilter filter = {};
+  // Definitions for tables on disk, whose entries of indexes are then told in words and compared
+  // with their cells; null: none is known.
+  const IndexesByTable* indexes = nullptr;
 };
 
 // "cell \"row\" f:\"q\" at 1000 stamp 5 = \"value\"", or a note that the key is malformed.

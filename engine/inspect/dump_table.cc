@@ -1,5 +1,9 @@
 #include "engine/inspect/dump_table.h"
 
+#include <optional>
+
+#include "engine/inspect/dump_block.h"
+#include "engine/inspect/dump_section.h"
 #include "engine/iter/range_delete.h"
 #include "engine/sstable/data_block.h"
 #include "engine/sstable/filter.h"
@@ -50,11 +54,25 @@ std::string describe_columns(const ColumnList& columns) {
   return out;
 }
 
+std::string describe_section(const IndexSection& section) {
+  std::string out = fmt::format("section of index {}: {} entries", section.index, section.entries);
+  if (section.root.size != 0) {
+    out +=
+        fmt::format(" at {} to {}, in {} levels, {} bytes from {} on, root of {}, checksum {:08x}",
+                    section.oldest_us, section.newest_us, section.levels, section.bytes(),
+                    section.offset, section.root.size, section.checksum);
+  }
+  if (section.omitted_to_us != INT64_MIN)
+    out += fmt::format("; those up to {} are left out", section.omitted_to_us);
+  if (section.skipped != 0) out += fmt::format("; {} cells without an int64", section.skipped);
+  return out;
+}
+
 // One file under inspection, with the state for checking later parts.
-class TableDump {
+class TableDump : private BlockDump {
  public:
   TableDump(File& file, DumpOptions options, Dump& dump)
-      : file_(file), options_(options), dump_(dump) {}
+      : BlockDump(file, options, dump), problems_before_(dump.problems()) {}
 
   Async<Result<void>> run(std::optional<BlobId> blob) {
     CO_TRY(size_, co_await file_.size());
@@ -68,8 +86,9 @@ class TableDump {
     CO_TRY_VOID(co_await read(0, kTableHeaderBytes));
     show_header();
     if (!show_footer(footer)) co_return Result<void>();
-    CO_TRY_VOID(co_await find_column_filter());
+    CO_TRY_VOID(co_await load_meta());
     CO_TRY_VOID(co_await load_dictionary());
+    place_sections();
     CO_TRY_VOID(co_await read(footer_.index.offset, footer_.index.size));
     if (footer_.index_in_parts) {
       show_top_index();
@@ -84,6 +103,7 @@ class TableDump {
       CO_TRY_VOID(co_await read(blocks_[i].handle.offset, blocks_[i].handle.size));
       show_data_block(i);
     }
+    CO_TRY_VOID(co_await show_sections());
     CO_TRY_VOID(co_await show_filter(footer_.filter, "filter"));
     CO_TRY_VOID(co_await show_filter(column_filter_, "filter over columns"));
     if (footer_.ranges.size != 0) {
@@ -100,15 +120,24 @@ class TableDump {
   }
 
  private:
+  // The meta block, which is shown later, has places and facts of other parts.
+  Async<Result<void>> load_meta() {
+    CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
+    const Result<std::string> contents = read_block(bytes_, blob_, footer_.meta.offset);
+    if (!contents) co_return Result<void>();
+    auto meta = decode_table_meta(*contents);
+    if (!meta) co_return Result<void>();
+    meta_ = *std::move(meta);
+    column_filter_ = meta_->column_filter;
+    in_table_ = options_.filter.wants_table(meta_->table.value());
+    co_return Result<void>();
+  }
+
   // Loads the dictionary before the blocks that need it. Its own problems are reported in its
   // section.
   Async<Result<void>> load_dictionary() {
-    CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
-    const auto contents = read_block(bytes_, blob_, footer_.meta.offset);
-    if (!contents) co_return Result<void>();
-    const auto meta = decode_table_meta(*contents);
-    if (!meta || meta->dictionary.size == 0) co_return Result<void>();
-    const BlockHandle& at = meta->dictionary;
+    if (!meta_ || meta_->dictionary.size == 0) co_return Result<void>();
+    const BlockHandle& at = meta_->dictionary;
     if (at.offset < kTableHeaderBytes || at.offset >= footer_.meta.offset ||
         at.size > footer_.meta.offset - at.offset) {
       dump_.problem("the dictionary lies outside of the table");
@@ -121,22 +150,41 @@ class TableDump {
     co_return Result<void>();
   }
 
-  Async<Result<void>> read(uint64_t offset, size_t size) {
-    bytes_.assign(size, '\0');
-    const std::span<std::byte> into = std::as_writable_bytes(std::span(bytes_));
-    CO_TRY(const size_t got, co_await read_at(file_, offset, into, IoClass::read));
-    if (got < size) dump_.problem(fmt::format("the file ends at {}", offset + got));
-    co_return Result<void>();
+  // Sections lie one behind the other between the data, with the parts, and everything else.
+  void place_sections() {
+    tail_begin_ = data_end_;
+    if (!meta_) return;
+    uint64_t end = 0;
+    for (const IndexSection& section : meta_->sections) {
+      if (section.root.size != 0) {
+        const bool good = section.offset >= kTableHeaderBytes &&
+                          section.root.end() <= tail_begin_ && (end == 0 || section.offset == end);
+        if (!good)
+          return dump_.problem(
+              fmt::format("the section of index {} lies where none can be", section.index));
+        if (end == 0) data_end_ = section.offset;
+        end = section.root.end();
+      }
+      sections_.push_back(section);
+    }
+    if (end != 0 && end != tail_begin_)
+      dump_.problem(
+          fmt::format("the sections end at {}, what follows begins at {}", end, tail_begin_));
+    if (options_.indexes == nullptr || sections_.empty()) return;
+    const auto known = options_.indexes->find(meta_->table.value());
+    if (known != options_.indexes->end()) wanted_.emplace(sections_, known->second);
   }
 
-  // The meta block, which is shown later, has its handle.
-  Async<Result<void>> find_column_filter() {
-    CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
-    const Result<std::string> contents = read_block(bytes_, blob_, footer_.meta.offset);
-    if (!contents) co_return Result<void>();
-    if (const auto meta = decode_table_meta(*contents)) {
-      column_filter_ = meta->column_filter;
-      in_table_ = options_.filter.wants_table(meta->table.value());
+  Async<Result<void>> show_sections() {
+    const bool all_found = dump_.problems() == problems_before_;
+    const uint64_t end = blocks_.empty() ? kTableHeaderBytes : blocks_.back().handle.end();
+    if (all_found && !footer_.index_in_parts && end != data_end_)
+      dump_.problem(
+          fmt::format("the data blocks end at {}, what follows begins at {}", end, data_end_));
+    for (const IndexSection& section : sections_) {
+      const IndexSchema* index = wanted_ ? wanted_->definition(section.index) : nullptr;
+      WantedIndexEntries* wanted = all_found && index != nullptr ? &*wanted_ : nullptr;
+      CO_TRY_VOID(co_await dump_section(file_, blob_, section, index, wanted, options_, dump_));
     }
     co_return Result<void>();
   }
@@ -179,33 +227,6 @@ class TableDump {
       if (h.size != 0) data_end_ = h.offset;
     }
     return true;
-  }
-
-  // Names the block in bytes_ and returns its contents; reports a problem and returns empty if it
-  // is damaged.
-  std::optional<std::string> open_block(uint64_t offset, const std::string& name) {
-    Result<CheckedBlock> checked = check_block(bytes_, blob_, offset);
-    const bool packed = checked && checked->type != BlockType::raw;
-    static constexpr Bytes kPacked[] = {"raw", "lz4", "zstd", "zstd with dictionary"};
-    dump_.section(offset, bytes_.size(),
-                  packed
-                      ? fmt::format("{} ({}; offsets in the {} bytes unpacked)", name,
-                                    kPacked[static_cast<size_t>(checked->type)], checked->raw_bytes)
-                      : name);
-    in_file_ = packed ? 0 : offset;
-    Result<std::string> contents = read_block(bytes_, blob_, offset, dictionary_);
-    if (!contents) {
-      dump_.problem(contents.error().message);
-      return std::nullopt;
-    }
-    return *std::move(contents);
-  }
-  void show_contents(Bytes contents, Bytes label) {
-    if (options_.entries) dump_.field(in_file_, contents, label);
-  }
-  void show_trailer(uint64_t offset) {
-    const Bytes trailer = Bytes(bytes_).substr(bytes_.size() - kBlockTrailerBytes);
-    dump_.field(offset + bytes_.size() - kBlockTrailerBytes, trailer, "type, checksum");
   }
 
   void show_index() {
@@ -298,6 +319,7 @@ class TableDump {
     ParsedKey parsed;
     if (parse_key(key, parsed)) {
       columns_.add_entry(parsed);
+      if (wanted_) wanted_->add(parsed, value, block);
     } else {
       dump_.problem(fmt::format("block {}: malformed key", block));
     }
@@ -385,6 +407,7 @@ class TableDump {
     line(describe_bounds(meta->bounds));
     line(describe_profile(meta->profile));
     line(describe_columns(meta->columns));
+    for (const IndexSection& section : meta->sections) line(describe_section(section));
     if (meta->gc_watermark != CommitStamp{})
       line(fmt::format("gc watermark {}", meta->gc_watermark));
     line(fmt::format("{} blocks, {} bytes; before compression {} of keys, {} of values",
@@ -396,7 +419,7 @@ class TableDump {
                            : fmt::format("dictionary at {}", meta->dictionary.offset)));
     }
     show_trailer(footer_.meta.offset);
-    if (dump_.problems() > 0) return;  // damaged parts were not counted
+    if (dump_.problems() > problems_before_) return;  // damaged parts were not counted
     if (meta->entries != entries_ || meta->smallest_key != first_key_ ||
         meta->largest_key != last_key_ || meta->blocks != blocks_.size()) {
       dump_.problem(fmt::format("the meta block tells of {} entries in {} blocks, {} in {} found",
@@ -408,20 +431,18 @@ class TableDump {
     }
   }
 
-  File& file_;
-  const DumpOptions options_;
-  Dump& dump_;
-  BlobId blob_;
+  const size_t problems_before_;
   uint64_t size_ = 0;
-  std::string bytes_;     // of the part read last
-  uint64_t in_file_ = 0;  // offset of the open block's contents, 0 if unpacked
   TableFooter footer_;
   BlockHandle column_filter_;
   bool in_table_ = true;  // the file is of the table of the filter
   BlockHandle dictionary_at_;
-  std::string dictionary_;
-  uint64_t data_end_ = 0;
-  TableIndex index_;  // of data blocks or of parts
+  std::optional<TableMeta> meta_;
+  std::vector<IndexSection> sections_;        // in their places
+  std::optional<WantedIndexEntries> wanted_;  // by definitions that are known
+  uint64_t data_end_ = 0;                     // with the parts
+  uint64_t tail_begin_ = 0;                   // of what follows the sections
+  TableIndex index_;                          // of data blocks or of parts
   TopLevelIndex top_index_;
   struct BlockPlace {
     std::string separator;

@@ -16,6 +16,7 @@
 #include "engine/inspect/summary.h"
 #include "engine/inspect/verify_directory.h"
 #include "engine/repair/repair.h"
+#include "engine/store/blob/blob_files.h"
 #include "engine/store/local/format_file.h"
 #include "io/disk/backend.h"
 #include "io/disk/blocking_pool.h"
@@ -65,6 +66,7 @@ constexpr auto kSummaryAbout =
 constexpr auto kVerifyAbout =
     "Tell what is damaged, and end with a verdict. A directory is a whole data directory; while a "
     "node\nhas it open it is refused, and no node can open it meanwhile: every file is verified, "
+    "of tables\nalso that the entries of their indexes are those of their cells, "
     "then that the manifest's tables are there and of their size,\n"
     "that a start could read the logs, and that the tablets of each table cover its rows. Files "
     "that no\ntablet names and the torn tail of a log are told as notes and are no damage.";
@@ -306,13 +308,15 @@ class Inspection {
 
   cellar::Result<void> verify_file(const std::string& path) {
     const size_t before = dump_.problems();
-    TRY_VOID(inspect(path, {.entries = true}, dump_));
+    const cellar::engine::IndexesByTable indexes = indexes_beside(path);
+    TRY_VOID(inspect(path, {.entries = true, .filter = {}, .indexes = &indexes}, dump_));
     print_verdict(arguments_, path, dump_.problems() - before, nullptr);
     return {};
   }
 
   cellar::Result<void> dump_file(const std::string& path) {
-    DumpOptions options{.entries = arguments_.entries};
+    const cellar::engine::IndexesByTable indexes = indexes_beside(path);
+    DumpOptions options{.entries = arguments_.entries, .filter = {}, .indexes = &indexes};
     if (arguments_.table.empty() && !arguments_.row) return inspect(path, options, dump_);
     options.entries = true;
     if (arguments_.table.empty()) {
@@ -325,6 +329,18 @@ class Inspection {
     }
     const auto entries = cellar::engine::only_entries(dump_);
     return inspect(path, options, *entries);
+  }
+
+  // Those of the data directory that has the file as a blob.
+  cellar::engine::IndexesByTable indexes_beside(const std::string& path) {
+    const auto directory = directory_of(path);
+    std::error_code failed;
+    const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+    if (!directory || failed || whole.parent_path().filename() != cellar::engine::kBlobDirectory)
+      return {};
+    auto fs = cellar::PoolFs::create(loop_, directory->string(), pool_);
+    if (!fs) return {};
+    return cellar::block_on(loop_, cellar::engine::read_indexes(**fs));
   }
 
   cellar::Result<void> inspect(const std::filesystem::path& path, const DumpOptions& options,

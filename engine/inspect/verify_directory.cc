@@ -78,8 +78,8 @@ class DirectoryCheck {
       co_return fail(Errc::failed_precondition, "no data directory: there is no {}", kCurrentPath);
     }
     CO_TRY_VOID(co_await check_format());
-    CO_TRY_VOID(co_await check_files());
     CO_TRY_VOID(co_await load_state());
+    CO_TRY_VOID(co_await check_files());
     if (loaded_) {
       read_keys();
       check_coverage();
@@ -165,12 +165,13 @@ class DirectoryCheck {
   }
 
   Async<Result<void>> check_files() {
+    const IndexesByTable indexes = indexes_of(state_);
+    const DumpOptions options{.entries = true, .filter = {}, .indexes = &indexes};
     for (const auto& [path, size] : sizes_) {
       if (!is_blob(path) && !is_segment(path) && !is_manifest(path)) continue;
       if (is_litter(path)) continue;
       const size_t before = dump_.problems();
-      const Result<void> done =
-          co_await inspect_file(fs_, path, DumpOptions{.entries = true}, dump_);
+      const Result<void> done = co_await inspect_file(fs_, path, options, dump_);
       if (!done) dump_.problem(fmt::format("{}: {}", path, done.error().to_string()));
       if (is_segment(path) && dump_.problems() > before) damaged_logs_.insert(log_file(path)->log);
       ++verified_.files;

@@ -9,9 +9,11 @@
 namespace cellar::engine {
 namespace {
 
-bool has_all(const TableMeta& meta, const TableSchema& schema, int64_t now_us) {
-  return std::ranges::all_of(
-      schema.indexes, [&](const IndexSchema& index) { return has_entries(meta, index, now_us); });
+bool has_all(const TabletTable& table, const TableSchema& schema, int64_t now_us) {
+  if (table.slice().table().sections_are_damaged()) return false;
+  return std::ranges::all_of(schema.indexes, [&](const IndexSchema& index) {
+    return has_entries(table.meta(), index, now_us);
+  });
 }
 
 bool has_dropped(const TableMeta& meta, const TableSchema& schema) {
@@ -30,7 +32,7 @@ IndexWork index_work_of(const Tablet& tablet, int64_t now_us) {
   for (const TabletRun& run : tablet.version().runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       if (table->is_damaged()) continue;
-      if (!has_all(table->meta(), schema, now_us)) {
+      if (!has_all(*table, schema, now_us)) {
         if (!work.missing) work.missing = table->blob();
         ++work.missing_tables;
       } else if (has_dropped(table->meta(), schema)) {

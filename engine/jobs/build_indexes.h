@@ -4,6 +4,8 @@
 // (tablet/index_readiness.h): a start goes on where it stood. Memtables older than an index are
 // frozen (Tablet::alter) and flushed soon.
 //
+// A table whose sections were found damaged is rewritten too; its cells are whole.
+//
 // A merge may have left out entries that were past the index's own age; if that was raised since,
 // the table does not have the index any more, until it is rewritten too.
 #pragma once
@@ -19,7 +21,7 @@ namespace cellar::engine {
 // The tables of a tablet that are still to be rewritten. Damaged ones are not: the tablet's indexes
 // are not ready as long as it has them.
 struct IndexWork {
-  std::optional<BlobId> missing;  // the first without the entries of an index
+  std::optional<BlobId> missing;  // the first without the entries of an index, or with damaged ones
   size_t missing_tables = 0;
   std::optional<BlobId> extra;  // the first with entries of a dropped index, and complete
   size_t extra_tables = 0;

@@ -211,11 +211,12 @@ bool nothing_to_merge(const Tablet& tablet, const Version& version) {
   return is_merged(tablet.schema(), version) && !orphans;
 }
 
-// A merge saves the rows of such a table, which the next start could not open.
-bool has_damaged_tail(const Version& version) {
+// A merge saves the rows of such a table, which the next start could not open, or its indexes.
+bool is_saved_by_merge(const Version& version) {
   return std::ranges::any_of(version.runs, [](const TabletRun& run) {
     return std::ranges::any_of(run.tables, [](const Ref<TabletTable>& table) {
-      return table->slice().table().tail_is_damaged();
+      const TableReader& reader = table->slice().table();
+      return reader.tail_is_damaged() || reader.sections_are_damaged();
     });
   });
 }
@@ -306,7 +307,7 @@ Async<Result<void>> compact_fully(Tablet& tablet) {
   co_await tablet.rule_hold().rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
-  if (nothing_to_merge(tablet, *version) && !has_damaged_tail(*version) &&
+  if (nothing_to_merge(tablet, *version) && !is_saved_by_merge(*version) &&
       (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {
     co_return Result<void>{};
   }

@@ -9,6 +9,7 @@
 #include "engine/read/block_load.h"
 #include "engine/read/scan.h"
 #include "engine/sstable/index_section.h"
+#include "engine/tablet/refusals.h"
 #include "io/base/saturating.h"
 
 namespace cellar::engine {
@@ -79,9 +80,12 @@ class EntryFinder {
     while (step == Step::blocked) {
       co_await load_blocks(merge_);
       step = merge_.resume();
+      if (step == Step::failed && merge_.error().code == Errc::data_loss)
+        tablet_.shard().watcher->section_damaged(tablet_.id());
     }
     if (step == Step::failed) co_return std::unexpected(merge_.error());
-    co_return step == Step::ready&& merge_.key() == key;
+    const bool found = step == Step::ready && merge_.key() == key;
+    co_return found;
   }
 
  private:
@@ -235,8 +239,18 @@ Async<Result<void>> check_index_step(Tablet& tablet, IndexCheckPlace& place,
   spec.index = place.index;
   CO_TRY(const auto scan, open_index_scan(tablet, spec));
   const IndexSchema index = *tablet.schema().find_index(place.index);
-  if (place.backwards) co_return co_await check_backwards(tablet, index, place, report);
-  co_return co_await check_forwards(tablet, index, place, report);
+  const uint64_t version = tablet.schema().version;
+  IndexCheckReport found = report;
+  Result<void> checked;
+  if (place.backwards) {
+    checked = co_await check_backwards(tablet, index, place, found);
+  } else {
+    checked = co_await check_forwards(tablet, index, place, found);
+  }
+  CO_TRY_VOID(checked);
+  if (tablet.schema().version != version) co_return std::unexpected(tablet_is_gone(tablet.id()));
+  report = std::move(found);
+  co_return checked;
 }
 
 }  // namespace cellar::engine

@@ -15,14 +15,16 @@ class Collector final : public CellSink {
   Collector(const NamedColumns* columns, std::vector<HitCell>& to) : columns_(columns), to_(to) {}
 
   Flow cell(const CellView& cell) override {
-    if (columns_ == nullptr || is_wanted(cell)) {
-      to_.push_back({std::string(cell.family), std::string(cell.qualifier), cell.timestamp_us,
-                     std::string(cell.value), std::string(cell.label),
-                     cell.note != nullptr ? *cell.note : CellNote()});
-    }
+    if (columns_ != nullptr && !is_wanted(cell)) return Flow::more;
+    bytes_ += sizeof(HitCell) + cell.qualifier.size() + cell.value.size();
+    if (is_full()) return Flow::pause;
+    to_.push_back({std::string(cell.family), std::string(cell.qualifier), cell.timestamp_us,
+                   std::string(cell.value), std::string(cell.label),
+                   cell.note != nullptr ? *cell.note : CellNote()});
     return Flow::more;
   }
   Flow end_row(Bytes /*row*/) override { return Flow::more; }
+  bool is_full() const { return bytes_ > PinnedRows::kMaxRowBytes; }
 
  private:
   bool is_wanted(const CellView& cell) const {
@@ -33,6 +35,7 @@ class Collector final : public CellSink {
 
   const NamedColumns* columns_;
   std::vector<HitCell>& to_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace
@@ -50,14 +53,16 @@ void PinnedRows::reset(const Version* version, Instant instant) {
 }
 
 Async<Result<void>> PinnedRows::read_columns(Bytes row, const NamedColumns& columns,
-                                             uint32_t versions, std::vector<HitCell>& cells) {
+                                             uint32_t versions, std::vector<HitCell>& cells,
+                                             const TimeRange& times) {
   if (!is_row_covered(version_->sources, row, as_of_.stamp)) {
     CO_TRY(const bool done, co_await read_newest(row, columns, versions, cells));
     if (done) co_return Result<void>{};
   }
   ReadSpec spec;
   spec.versions = versions;
-  co_return co_await run(std::move(spec), row, &columns, cells);
+  if (versions == 0) spec.time_range = times;
+  co_return co_await read_row(row, spec, cells, &columns);
 }
 
 Async<Result<bool>> PinnedRows::read_newest(Bytes row, const NamedColumns& columns,
@@ -90,12 +95,16 @@ Async<Result<bool>> PinnedRows::read_newest(Bytes row, const NamedColumns& colum
 }
 
 Async<Result<void>> PinnedRows::read_row(Bytes row, const ReadSpec& spec,
-                                         std::vector<HitCell>& cells) {
-  co_return co_await run(spec, row, nullptr, cells);
+                                         std::vector<HitCell>& cells, const NamedColumns* columns) {
+  Collector collector(columns, cells);
+  CO_TRY_VOID(co_await visit_row(row, spec, columns, collector));
+  if (!collector.is_full()) co_return Result<void>{};
+  co_return fail(Errc::failed_precondition, "row '{}' is larger than {} bytes as returned",
+                 escape_bytes(row), kMaxRowBytes);
 }
 
-Async<Result<void>> PinnedRows::run(ReadSpec spec, Bytes row, const NamedColumns* columns,
-                                    std::vector<HitCell>& cells) {
+Async<Result<void>> PinnedRows::visit_row(Bytes row, ReadSpec spec, const NamedColumns* columns,
+                                          CellSink& sink) {
   spec.rows.set_single(row);
   spec.reversed = false;
   spec.row_limit = 0;
@@ -115,10 +124,9 @@ Async<Result<void>> PinnedRows::run(ReadSpec spec, Bytes row, const NamedColumns
     setup.sources = &all_sources_;
   }
   ScanCursor cursor(std::move(setup));
-  Collector collector(columns, cells);
   while (true) {
-    const ScanStep step = cursor.run(collector);
-    if (step == ScanStep::done) co_return Result<void>{};
+    const ScanStep step = cursor.run(sink);
+    if (step == ScanStep::done || step == ScanStep::paused) co_return Result<void>{};
     if (step == ScanStep::failed) co_return std::unexpected(cursor.error());
     if (step == ScanStep::blocked) {
       co_await cursor.load();

@@ -20,6 +20,9 @@ namespace cellar::engine {
 
 class PinnedRows {
  public:
+  // More cells of one row, with their bytes, are not collected (SEMANTICS 6).
+  static constexpr size_t kMaxRowBytes = 256u << 20;
+
   // The instant at which rows are read.
   struct Instant {
     CommitStamp stamp;
@@ -31,12 +34,17 @@ class PinnedRows {
   void reset(const Version* version, Instant instant);
 
   // Appends the living cells of these columns of the row, by column, newest first: the newest
-  // `versions` of each; 0: all.
+  // `versions` of each; 0: all. Where these are many, only those of `times`, if versions is 0.
+  // FAILED_PRECONDITION: they exceed kMaxRowBytes.
   Async<Result<void>> read_columns(Bytes row, const NamedColumns& columns, uint32_t versions,
-                                   std::vector<HitCell>& cells);
+                                   std::vector<HitCell>& cells, const TimeRange& times = {});
   // Appends what `spec` passes of the row; its rows do not count. With explain or include_dead the
-  // cells have notes.
-  Async<Result<void>> read_row(Bytes row, const ReadSpec& spec, std::vector<HitCell>& cells);
+  // cells have notes. `columns`: the only ones wanted; null: all. Errors as above.
+  Async<Result<void>> read_row(Bytes row, const ReadSpec& spec, std::vector<HitCell>& cells,
+                               const NamedColumns* columns = nullptr);
+  // Passes the sink what `spec` passes of the row, until it pauses.
+  Async<Result<void>> visit_row(Bytes row, ReadSpec spec, const NamedColumns* columns,
+                                CellSink& sink);
 
  private:
   struct AsOf final : VisibleStamp {
@@ -46,8 +54,6 @@ class PinnedRows {
 
   Async<Result<bool>> read_newest(Bytes row, const NamedColumns& columns, uint32_t versions,
                                   std::vector<HitCell>& cells);
-  Async<Result<void>> run(ReadSpec spec, Bytes row, const NamedColumns* columns,
-                          std::vector<HitCell>& cells);
 
   const SchemaSnapshot& schema_;
   const std::string& start_;

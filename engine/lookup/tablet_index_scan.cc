@@ -1,5 +1,7 @@
 #include "engine/lookup/tablet_index_scan.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "engine/sstable/index_section.h"
 #include "engine/tablet/index_readiness.h"
 #include "engine/tablet/refusals.h"
+#include "engine/version/cursor_pin.h"
 #include "io/base/saturating.h"
 #include "io/loop/event.h"
 
@@ -21,14 +24,38 @@ namespace {
 // A slice of work between two yields. Checked at every kCandidatesPerLook-th candidate.
 constexpr int64_t kSliceUs = 300;
 constexpr size_t kCandidatesPerLook = 16;
+// Rows whose first hit is remembered.
+constexpr size_t kMostFirsts = 4096;
 
-// Greater than every entry's key: its first segment is shorter, its numbers too.
-const std::string& end_of_keys() {
-  static const std::string end(kMaxQualifierBytes + 1, '\xff');
-  return end;
-}
+// Finds the first hit of a row in reading order among its living cells.
+class FirstHit final : public CellSink {
+ public:
+  FirstHit(CandidateTest& test, const IndexSchema& index, int64_t now_us, bool reversed)
+      : test_(test), index_(index), now_us_(now_us), reversed_(reversed) {}
 
-class TabletIndexScan final : public IndexScan {
+  Flow cell(const CellView& cell) override {
+    if (cell.family != index_.family) return Flow::more;
+    if (index_.qualifier && cell.qualifier != *index_.qualifier) return Flow::more;
+    if (!test_.passes(cell.row, cell.qualifier, cell.timestamp_us, cell.value, now_us_, key_))
+      return Flow::more;
+    const bool before = reversed_ ? key_ > position_ : key_ < position_;
+    if (position_.empty() || before) position_.swap(key_);
+    return Flow::more;
+  }
+  Flow end_row(Bytes /*row*/) override { return Flow::more; }
+  // Empty: there is none.
+  const std::string& position() const { return position_; }
+
+ private:
+  CandidateTest& test_;
+  const IndexSchema& index_;
+  const int64_t now_us_;
+  const bool reversed_;
+  std::string key_;
+  std::string position_;
+};
+
+class TabletIndexScan final : public IndexScan, private VersionHolder {
  public:
   TabletIndexScan(Tablet& tablet, Ref<const TabletFacts> facts, const IndexReadSpec& spec,
                   const IndexSchema& index)
@@ -45,6 +72,7 @@ class TabletIndexScan final : public IndexScan {
         position_(spec.after) {
     spec_.rows = spec_.rows.clip(start_, end_);
     note_columns();
+    shard_.readers.cursors.add(*this);
   }
 
   // Pins the newest version and makes the iterators.
@@ -61,14 +89,17 @@ class TabletIndexScan final : public IndexScan {
     return facts_->newest == nullptr || facts_->reads_held ||
            facts_->schema_version != schema_->value.version;
   }
-  bool holds_too_much() const;
+  bool holds_flushed() const override;
+  void let_go() override;
   void close();
+  Async<Result<void>> fill(IndexBatch& batch, const IndexBatchLimits& limits);
+  Async<bool> is_over(int64_t& slice_began_us, int64_t began_us, const IndexBatchLimits& limits);
   Async<Result<Step>> step();
   bool is_dead(const Candidate& candidate, Bytes entry_value) const;
   Async<Result<void>> take(const Candidate& candidate, Bytes entry_value, IndexBatch& batch);
   Async<Result<bool>> find_hit(const Candidate& candidate, IndexHit& hit);
   Async<Result<void>> add_covered(const Candidate& candidate, std::vector<HitCell>& cells);
-  Async<Result<bool>> is_first_of_row(const Candidate& candidate);
+  Async<Result<std::string>> first_of_row(const std::string& row);
   Async<Result<bool>> find_row(const Candidate& candidate, IndexHit& hit);
   void note_hiding(HitCell& cell, bool newer) const;
   Async<Result<void>> explain(const Candidate& candidate, IndexHit& hit);
@@ -84,18 +115,21 @@ class TabletIndexScan final : public IndexScan {
   IndexReadSpec spec_;
   const IndexSchema index_;
   CandidateTest test_;
-  PinnedRows rows_;
+  Ref<const Version> version_;           // null: not open
+  PinnedRows rows_;                      // of version_
   std::optional<int64_t> fatal_age_us_;  // of the family's rule
   NamedColumns indexed_;                 // the candidate's column
   NamedColumns covered_;                 // those of families that exist
   NamedColumns both_;
 
-  Ref<const Version> version_;  // null: not open
+  absl::flat_hash_map<std::string, std::string> firsts_;  // see first_of_row()
   PinnedRows::Instant instant_;
   IndexBounds bounds_;
   MergingIterator merge_;
-  bool begun_ = false;    // the merge stands at a candidate
-  std::string position_;  // everything up to here was taken
+  bool running_ = false;     // next() is under way,
+  bool must_close_ = false;  // and the version is wanted back
+  bool begun_ = false;       // the merge stands at a candidate
+  std::string position_;     // everything up to here was taken
   std::string scratch_key_;
   size_t looked_ = 0;
 };
@@ -173,15 +207,23 @@ bool TabletIndexScan::is_wanted(const IndexSection& section) const {
          (section.oldest_us < spec_.time->end_us || spec_.time->end_us == kMaxTimestampUs);
 }
 
-// What it pins is more than all cursors of the shard may.
-bool TabletIndexScan::holds_too_much() const {
-  if (shard_.memory.gauge.pinned_bytes <= shard_.memory.pinned_bound()) return false;
-  return std::ranges::any_of(version_->memtables,
-                             [](const auto& memtable) { return memtable->flushed; });
+bool TabletIndexScan::holds_flushed() const {
+  return version_ && std::ranges::any_of(version_->memtables,
+                                         [](const auto& memtable) { return memtable->flushed; });
+}
+
+// Within next() it ends with the present candidate.
+void TabletIndexScan::let_go() {
+  if (running_) {
+    must_close_ = true;
+  } else {
+    close();
+  }
 }
 
 void TabletIndexScan::close() {
   merge_.clear();
+  firsts_.clear();
   rows_.reset(nullptr, {});
   version_ = nullptr;
 }
@@ -191,7 +233,7 @@ Async<Result<Step>> TabletIndexScan::step() {
   Step step = Step::end;
   if (merge_.sources() == 0 || bounds_.empty()) co_return Step::end;
   if (!begun_ && spec_.reversed) {
-    step = merge_.seek_before(bounds_.upper.empty() ? end_of_keys() : bounds_.upper);
+    step = merge_.seek_before(bounds_.upper.empty() ? end_of_index_keys() : bounds_.upper);
   } else if (!begun_) {
     step = merge_.seek(bounds_.lower);
   } else if (spec_.reversed) {
@@ -204,7 +246,10 @@ Async<Result<Step>> TabletIndexScan::step() {
     co_await load_blocks(merge_);
     step = merge_.resume();
   }
-  if (step == Step::failed) co_return std::unexpected(merge_.error());
+  if (step == Step::failed) {
+    if (merge_.error().code == Errc::data_loss) shard_.watcher->section_damaged(tablet_);
+    co_return std::unexpected(merge_.error());
+  }
   if (step == Step::end) co_return step;
   const bool outside = spec_.reversed ? merge_.key() < Bytes(bounds_.lower)
                                       : !bounds_.upper.empty() && merge_.key() >= bounds_.upper;
@@ -213,10 +258,33 @@ Async<Result<Step>> TabletIndexScan::step() {
 
 Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits limits) {
   if (is_outdated()) co_return std::unexpected(tablet_is_gone(tablet_));
-  if (version_ && holds_too_much()) close();
   if (!version_) CO_TRY_VOID(open());
+  running_ = true;
+  const Result<void> filled = co_await fill(batch, limits);
+  running_ = false;
+  batch.passed = position_;
+  // What an error leaves behind is not read further.
+  if (std::exchange(must_close_, false) || !filled) close();
+  co_return filled;
+}
+
+// Between two candidates: whether the batch ends. A slice that is over yields.
+Async<bool> TabletIndexScan::is_over(int64_t& slice_began_us, int64_t began_us,
+                                     const IndexBatchLimits& limits) {
+  if (must_close_) co_return true;
+  if (++looked_ % kCandidatesPerLook != 0) co_return false;
   const Clock& clock = shard_.runtime.clock.machine();
-  int64_t began_us = clock.boot_us();
+  const int64_t now_us = clock.boot_us();
+  if (now_us - began_us >= limits.work_us) co_return true;
+  if (now_us - slice_began_us < kSliceUs) co_return false;
+  co_await yield_now();
+  slice_began_us = clock.boot_us();
+  co_return must_close_;
+}
+
+Async<Result<void>> TabletIndexScan::fill(IndexBatch& batch, const IndexBatchLimits& limits) {
+  const int64_t began_us = shard_.runtime.clock.machine().boot_us();
+  int64_t slice_began_us = began_us;
   size_t bytes = 0;
   Candidate candidate;
   for (size_t candidates = 0; candidates < limits.candidates; ++candidates) {
@@ -235,12 +303,9 @@ Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits li
     position_ = candidate.key;
     if (batch.hits.size() > hits) bytes += batch.hits.back().bytes();
     if (batch.hits.size() >= limits.hits || bytes >= limits.bytes) break;
-    if (++looked_ % kCandidatesPerLook == 0 && clock.boot_us() - began_us >= kSliceUs) {
-      co_await yield_now();
-      began_us = clock.boot_us();
-    }
+    const bool over = co_await is_over(slice_began_us, began_us, limits);
+    if (over) break;
   }
-  batch.passed = position_;
   co_return Result<void>{};
 }
 
@@ -278,8 +343,10 @@ Async<Result<bool>> TabletIndexScan::find_hit(const Candidate& candidate, IndexH
   aim(candidate);
   std::vector<HitCell>& cells = hit.cells;
   const bool at_once = newest_only() && index_.qualifier && !spec_.whole_rows;
-  CO_TRY_VOID(co_await rows_.read_columns(candidate.row, at_once ? both_ : indexed_,
-                                          newest_only() ? 1 : 0, cells));
+  const NamedColumns& columns = at_once ? both_ : indexed_;
+  const uint32_t versions = newest_only() ? 1 : 0;
+  const TimeRange time{candidate.timestamp_us, saturating_add(candidate.timestamp_us, 1)};
+  CO_TRY_VOID(co_await rows_.read_columns(candidate.row, columns, versions, cells, time));
   const auto is_it = [&](const HitCell& cell) {
     return cell.timestamp_us == candidate.timestamp_us && cell.family == index_.family &&
            cell.qualifier == candidate.qualifier;
@@ -311,33 +378,23 @@ Async<Result<void>> TabletIndexScan::add_covered(const Candidate& candidate,
 
 Async<Result<bool>> TabletIndexScan::find_row(const Candidate& candidate, IndexHit& hit) {
   hit.cells.clear();
-  CO_TRY(const bool first, co_await is_first_of_row(candidate));
-  if (!first) co_return false;
+  CO_TRY(const std::string first, co_await first_of_row(candidate.row));
+  if (first != candidate.key) co_return false;
   CO_TRY_VOID(co_await rows_.read_row(candidate.row, spec_.row, hit.cells));
   co_return !hit.cells.empty();
 }
 
-// No other hit of the row is before the candidate in reading order.
-Async<Result<bool>> TabletIndexScan::is_first_of_row(const Candidate& candidate) {
-  if (newest_only() && index_.qualifier) co_return true;
-  std::vector<HitCell> cells;
-  ReadSpec all;
-  all.versions = newest_only() ? 1 : 0;
-  if (index_.qualifier) {
-    CO_TRY_VOID(co_await rows_.read_columns(candidate.row, indexed_, all.versions, cells));
-  } else {
-    CO_TRY_VOID(co_await rows_.read_row(candidate.row, all, cells));
-  }
-  for (const HitCell& cell : cells) {
-    if (cell.family != index_.family) continue;
-    if (!test_.passes(candidate.row, cell.qualifier, cell.timestamp_us, cell.value, instant_.now_us,
-                      scratch_key_)) {
-      continue;
-    }
-    if (spec_.reversed ? scratch_key_ > candidate.key : scratch_key_ < candidate.key)
-      co_return false;
-  }
-  co_return true;
+// The position of the row's first hit in reading order. Of rows with several candidates it is
+// remembered.
+Async<Result<std::string>> TabletIndexScan::first_of_row(const std::string& row) {
+  if (const auto known = firsts_.find(row); known != firsts_.end()) co_return known->second;
+  ReadSpec spec;
+  spec.versions = newest_only() ? 1 : 0;
+  FirstHit first(test_, index_, instant_.now_us, spec_.reversed);
+  CO_TRY_VOID(co_await rows_.visit_row(row, spec, index_.qualifier ? &indexed_ : nullptr, first));
+  if (firsts_.size() >= kMostFirsts) firsts_.clear();
+  firsts_.emplace(row, first.position());
+  co_return first.position();
 }
 
 // A living cell that the index does not show. `newer`: its column has a newer living version.
@@ -355,7 +412,8 @@ Async<Result<void>> TabletIndexScan::explain(const Candidate& candidate, IndexHi
   ReadSpec spec;
   spec.include_dead = spec.explain = true;
   std::vector<HitCell> cells;
-  CO_TRY_VOID(co_await rows_.read_row(candidate.row, spec, cells));
+  aim(candidate);
+  CO_TRY_VOID(co_await rows_.read_row(candidate.row, spec, cells, &indexed_));
   bool newer = false;
   for (HitCell& cell : cells) {
     if (cell.family != index_.family || cell.qualifier != candidate.qualifier) continue;
@@ -388,7 +446,7 @@ Async<Result<void>> TabletIndexScan::explain(const Candidate& candidate, IndexHi
 Result<std::unique_ptr<IndexScan>> open_index_scan(Tablet& tablet, const IndexReadSpec& spec) {
   if (tablet.rule_hold().holds_reads()) return std::unexpected(rule_is_changed(tablet.id()));
   const IndexSchema* index = tablet.schema().find_index(spec.index);
-  if (index == nullptr) {
+  if (index == nullptr || (spec.index_id != 0 && spec.index_id != index->id)) {
     return fail(Errc::not_found, "table '{}' has no index '{}'", tablet.schema().name,
                 escape_bytes(spec.index));
   }

@@ -27,7 +27,8 @@ struct KeyPartRange {
 };
 
 struct IndexReadSpec {
-  std::string index;  // name
+  std::string index;      // name
+  uint64_t index_id = 0;  // IndexSchema::id; another index of that name is not read. 0: any
   std::optional<KeyPartRange> values;
   std::optional<KeyPartRange> qualifiers;
   std::optional<TimeRange> time;

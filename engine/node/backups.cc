@@ -374,11 +374,12 @@ class Rewriting {
     co_return Result<void>();
   }
 
-  // Those that the table has: the rest is built later, in tables of bounded size.
+  // Those that the table has all of: the rest is built later, in tables of bounded size.
   IndexSetRef indexes_of(const TableMeta& table) const {
     std::vector<IndexSchema> had;
     for (const IndexSchema& index : indexes_) {
-      if (table.section_of(index.id) != nullptr) had.push_back(index);
+      const IndexSection* section = table.section_of(index.id);
+      if (section != nullptr && section->omitted_to_us == INT64_MIN) had.push_back(index);
     }
     return make_index_set(had);
   }

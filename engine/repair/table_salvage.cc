@@ -8,6 +8,7 @@
 #include "engine/sstable/index_parts.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_reader.h"
+#include "io/base/crc32c.h"
 
 namespace cellar::engine {
 namespace {
@@ -93,6 +94,7 @@ Async<void> TableSalvage::open() {
   co_await open_ranges();
   co_await check_filter(footer_.filter);
   if (meta_) co_await check_filter(meta_->column_filter);
+  for (const IndexSection& section : sections_) co_await check_section(section);
 }
 
 Async<void> TableSalvage::open_tail() {
@@ -134,6 +136,7 @@ Async<void> TableSalvage::open_meta() {
   }
   if (!meta_) co_return;
   meta_->file_bytes = blob_.size();
+  place_sections();
   if (meta_->dictionary.size == 0) co_return;
   if (footer_.filter.size == 0 && footer_.ranges.size == 0) {
     data_end_ = std::min(data_end_, meta_->dictionary.offset);
@@ -144,6 +147,35 @@ Async<void> TableSalvage::open_meta() {
     co_return;
   }
   dictionary_ = *std::move(dictionary);
+}
+
+// They lie between the data, with the parts of the index, and everything else.
+void TableSalvage::place_sections() {
+  for (const IndexSection& section : meta_->sections) {
+    if (section.root.size == 0) continue;
+    if (section.offset < kTableHeaderBytes || section.root.end() > data_end_) {
+      note(fmt::format("the section of index {} lies outside of the table", section.index));
+    } else {
+      sections_.push_back(section);
+    }
+  }
+  for (const IndexSection& section : sections_) data_end_ = std::min(data_end_, section.offset);
+}
+
+Async<void> TableSalvage::check_section(const IndexSection& section) {
+  uint32_t checksum = 0;
+  for (uint64_t at = section.offset; at < section.root.end();) {
+    const size_t size = std::min<uint64_t>(kSectionPieceBytes, section.root.end() - at);
+    const auto piece = co_await read(at, size);
+    if (!piece) {
+      note(piece.error().message);
+      co_return;
+    }
+    checksum = crc32c(*piece, checksum);
+    at += size;
+  }
+  if (checksum == section.checksum) co_return;
+  note(fmt::format("the section of index {} at {} is damaged", section.index, section.offset));
 }
 
 Async<void> TableSalvage::open_ranges() {

@@ -2,8 +2,9 @@
 //
 // A table needs its footer and its index (of an index in parts the top level) to be read at all.
 // Everything else may be damaged by itself: a data block or a part of the index loses its rows, a
-// filter loses nothing, range deletes lose the deletes. Entries are only those of blocks with a
-// valid checksum, well-formed and in ascending order, so a table writer accepts them.
+// filter or the section of an index loses nothing, range deletes lose the deletes. Entries are only
+// those of blocks with a valid checksum, well-formed and in ascending order, so a table writer
+// accepts them.
 #pragma once
 
 #include <memory>
@@ -30,6 +31,7 @@ class TableSalvage {
   // Lost ranges that one file is told with; further ones widen the last.
   static constexpr size_t kMostRanges = 1000;
   static constexpr size_t kWindowBytes = 1u << 20;
+  static constexpr size_t kSectionPieceBytes = 256u << 10;
 
   struct Entry {
     std::string key;
@@ -78,6 +80,8 @@ class TableSalvage {
   Async<void> open_tail();
   Async<void> open_meta();
   Async<Result<TableMeta>> read_meta();
+  void place_sections();
+  Async<void> check_section(const IndexSection& section);
   Async<void> open_ranges();
   Async<void> check_filter(BlockHandle handle);
   Async<void> open_index();
@@ -94,6 +98,7 @@ class TableSalvage {
   std::string dictionary_;
   std::vector<RangeTombstone> ranges_;
   bool ranges_lost_ = false;
+  std::vector<IndexSection> sections_;  // with entries
   uint64_t data_end_ = 0;
   std::vector<Place> places_;
   size_t next_ = 0;

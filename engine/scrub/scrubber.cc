@@ -238,11 +238,12 @@ void Scrubber::report(const Target& target, const TableDamage& damage, int64_t b
   const Ref<TabletTable> table = find(target);
   if (table && damage.blocks > 0) {
     TableReader& reader = table->slice().table();
-    if (damage.met) {
-      reader.note_damage(*damage.met);
-    } else {
-      reader.note_tail_damage();
-    }
+    if (damage.met) reader.note_damage(*damage.met);
+    if (!damage.met && damage.blocks > damage.sections) reader.note_tail_damage();
+    if (damage.sections > 0) reader.note_section_damage();
+  }
+  if (damage.sections > 0) {
+    for (const TabletId id : target.tablets) shard_.watcher->section_damaged(id);
   }
   if (!is_new) return;
   log_error("scrub", "shard={} {}: {} damaged blocks, {} failed reads, the first at {}: {}",

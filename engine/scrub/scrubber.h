@@ -28,7 +28,8 @@
 //   5. A table's time is recorded only if every byte of it was read and found whole.
 //   6. Damage is reported once per table and start. Damage that reads meet also takes the table out
 //      of merges, as if a read had met it (TableReader::note_damage); other damage does not,
-//      because a merge saves the rows (TableReader::note_tail_damage).
+//      because a merge saves the rows (TableReader::note_tail_damage). A table with damage in the
+//      section of an index is rewritten at once (jobs/build_indexes.h).
 //
 // A blob that tablets of several shards use is read by each of them.
 #pragma once

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/base/check.h"
+#include "io/base/crc32c.h"
 
 namespace cellar::engine {
 namespace {
@@ -29,36 +30,44 @@ std::optional<TableCheck::Unit> TableCheck::produce_data(const TableReader& read
   const TopLevelIndex* top = reader.top_index();
   if (top == nullptr) {
     if (block_ == reader.index().blocks()) return std::nullopt;
-    return Unit{Kind::data, reader.index().handle(block_++)};
+    return Unit(Kind::data, reader.index().handle(block_++));
   }
   if (open_part_ && block_ < open_part_->blocks()) {
-    return Unit{Kind::data, open_part_->handle(block_++)};
+    return Unit(Kind::data, open_part_->handle(block_++));
   }
   open_part_.reset();
   if (part_ == top->parts()) return std::nullopt;
   part_blocks_ = reader.marks().raw_bytes(part_);
   part_data_offset_ = reader.marks().handle(part_).offset;
-  return Unit{Kind::part, top->handle(part_++)};
+  return Unit(Kind::part, top->handle(part_++));
 }
 
 std::optional<TableCheck::Unit> TableCheck::produce(const TableReader& reader) {
   if (stage_ == Stage::header) {
     stage_ = Stage::data;
-    return Unit{Kind::header, {0, kTableHeaderBytes}};
+    return Unit(Kind::header, {0, kTableHeaderBytes});
   }
   if (stage_ == Stage::data) {
     if (auto unit = produce_data(reader)) return unit;
+    stage_ = Stage::sections;
+  }
+  if (stage_ == Stage::sections) {
+    const std::vector<IndexSection>& sections = reader.meta().sections;
+    while (section_ < sections.size()) {
+      const IndexSection& section = sections[section_++];
+      if (section.root.size != 0) return Unit(section);
+    }
     stage_ = Stage::tail;
   }
   if (stage_ == Stage::tail) {
     const std::vector<BlockHandle> tail = tail_of(reader);
-    if (tail_ < tail.size()) return Unit{Kind::tail, tail[tail_++]};
+    if (tail_ < tail.size()) return Unit(Kind::tail, tail[tail_++]);
     stage_ = Stage::footer;
   }
   if (stage_ == Stage::footer) {
     stage_ = Stage::end;
     footer_ = reader.footer();
-    return Unit{Kind::footer, {reader.meta().file_bytes - kTableFooterBytes, kTableFooterBytes}};
+    return Unit(Kind::footer, {reader.meta().file_bytes - kTableFooterBytes, kTableFooterBytes});
   }
   return std::nullopt;
 }
@@ -66,8 +75,8 @@ std::optional<TableCheck::Unit> TableCheck::produce(const TableReader& reader) {
 std::optional<TableCheck::Piece> TableCheck::next(const TableReader& reader) {
   CHECK(reader.id() == blob_ && !reader.is_lost());
   if (at_ > 0) {
-    const BlockHandle& handle = units_.front().handle;
-    piece_ = {handle.offset + at_, std::min<size_t>(handle.size - at_, kPieceBytes)};
+    const Unit& unit = units_.front();
+    piece_ = {unit.offset + at_, std::min<size_t>(unit.bytes - at_, kPieceBytes)};
     return piece_;
   }
   units_.clear();
@@ -75,49 +84,53 @@ std::optional<TableCheck::Piece> TableCheck::next(const TableReader& reader) {
   for (;;) {
     if (!ahead_) ahead_ = produce(reader);
     if (!ahead_) break;
-    const BlockHandle& handle = ahead_->handle;
     if (!units_.empty() &&
-        (handle.offset != units_.back().handle.end() || bytes + handle.size > kPieceBytes)) {
+        (ahead_->offset != units_.back().end() || bytes + ahead_->bytes > kPieceBytes)) {
       break;
     }
     units_.push_back(*ahead_);
     ahead_.reset();
-    bytes += handle.size;
+    bytes += units_.back().bytes;
     if (units_.back().kind == Kind::part) break;  // the blocks after it are not known yet
   }
   if (units_.empty()) return std::nullopt;
-  piece_ = {units_.front().handle.offset, std::min<size_t>(bytes, kPieceBytes)};
+  piece_ = {units_.front().offset, std::min<size_t>(bytes, kPieceBytes)};
   return piece_;
 }
 
 void TableCheck::begin(const Unit& unit) {
   text_.clear();
   checksum_.reset();
-  if (unit.kind != Kind::header && unit.kind != Kind::footer) {
-    checksum_.emplace(blob_, unit.handle);
+  section_crc_ = 0;
+  if (unit.kind == Kind::data || unit.kind == Kind::part || unit.kind == Kind::tail) {
+    checksum_.emplace(blob_, BlockHandle{unit.offset, static_cast<uint32_t>(unit.bytes)});
   }
 }
 
 void TableCheck::feed(const Unit& unit, Bytes bytes) {
   if (checksum_) checksum_->add(bytes);
-  if (unit.kind != Kind::data && unit.kind != Kind::tail) text_.append(bytes);
+  if (unit.kind == Kind::section) {
+    section_crc_ = crc32c(bytes, section_crc_);
+  } else if (unit.kind != Kind::data && unit.kind != Kind::tail) {
+    text_.append(bytes);
+  }
 }
 
 void TableCheck::take(Bytes bytes) {
   CHECK(bytes.size() == piece_.bytes, "{} bytes of {}", bytes.size(), piece_.bytes);
   checked_bytes_ += bytes.size();
   const Unit first = units_.front();
-  if (first.handle.size > kPieceBytes) {
+  if (first.bytes > kPieceBytes) {
     if (at_ == 0) begin(first);
     feed(first, bytes);
     at_ += bytes.size();
-    if (at_ < first.handle.size) return;
+    if (at_ < first.bytes) return;
     at_ = 0;
     return finish(first);
   }
   for (const Unit& unit : units_) {
     begin(unit);
-    feed(unit, bytes.substr(unit.handle.offset - piece_.offset, unit.handle.size));
+    feed(unit, bytes.substr(unit.offset - piece_.offset, unit.bytes));
     finish(unit);
   }
 }
@@ -138,17 +151,23 @@ Result<void> TableCheck::check(const Unit& unit) {
   if (unit.kind == Kind::header) return check_table_header(text_, blob_);
   if (unit.kind == Kind::footer) {
     TRY(const TableFooter footer,
-        decode_table_footer(text_, blob_, unit.handle.offset + kTableFooterBytes));
+        decode_table_footer(text_, blob_, unit.offset + kTableFooterBytes));
     if (same(footer, *footer_)) return {};
     return fail(Errc::data_loss, "the footer of {} is not the one that was opened",
-                block_name(blob_, unit.handle.offset));
+                block_name(blob_, unit.offset));
+  }
+  if (unit.kind == Kind::section) {
+    if (section_crc_ == unit.checksum) return {};
+    return fail(Errc::data_loss,
+                "the index section of {}, {} bytes, is damaged: its checksum is wrong",
+                block_name(blob_, unit.offset), unit.bytes);
   }
   TRY_VOID(checksum_->check());
   return unit.kind == Kind::part ? open_part(unit) : Result<void>();
 }
 
 Result<void> TableCheck::open_part(const Unit& unit) {
-  TRY(part_contents_, read_block(text_, blob_, unit.handle.offset));
+  TRY(part_contents_, read_block(text_, blob_, unit.offset));
   IndexPart part;
   bool good = part.open(part_contents_, part_blocks_, part_data_offset_);
   for (size_t i = 0; good && i < part.blocks(); ++i) {
@@ -156,7 +175,7 @@ Result<void> TableCheck::open_part(const Unit& unit) {
   }
   if (!good) {
     return fail(Errc::data_loss, "the index part of {} is malformed",
-                block_name(blob_, unit.handle.offset));
+                block_name(blob_, unit.offset));
   }
   block_ = 0;
   open_part_ = part;
@@ -165,10 +184,11 @@ Result<void> TableCheck::open_part(const Unit& unit) {
 
 void TableCheck::damaged(const Unit& unit, const Error& error) {
   ++damage_.blocks;
+  if (unit.kind == Kind::section) ++damage_.sections;
   if (!damage_.met && (unit.kind == Kind::data || unit.kind == Kind::part)) damage_.met = error;
   if (damage_.first) return;
   damage_.first = error;
-  damage_.offset = unit.handle.offset;
+  damage_.offset = unit.offset;
 }
 
 }  // namespace cellar::engine

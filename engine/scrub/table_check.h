@@ -6,8 +6,9 @@
 //     read it; check.take(bytes) or check.failed(error)
 //   }
 //
-// Order: the header; the data blocks, each index part before the blocks that it names; filters,
-// range deletes, dictionary, meta and index; the footer. Neighbouring blocks are one piece.
+// Order: the header; the data blocks, each index part before the blocks that it names; the sections
+// of indexes, each as a whole by its checksum; filters, range deletes, dictionary, meta and index;
+// the footer. Neighbouring blocks are one piece.
 //
 // Places of blocks come from the index and the footer that the reader has in memory, which were
 // verified when it was opened. The same bytes on the device are verified too: the next start needs
@@ -35,10 +36,12 @@ namespace cellar::engine {
 
 // What is wrong with a table.
 struct TableDamage {
-  uint64_t blocks = 0;        // damaged
+  uint64_t blocks = 0;        // damaged; a section counts as one
+  uint64_t sections = 0;      // of these
   uint64_t failed_reads = 0;  // pieces that the device could not read
   // The first one in a data block or an index part: reads of rows meet it. Damage of other parts is
-  // met by the next start, which then does not serve the table at all.
+  // met by the next start, which then does not serve the table at all; of sections, by reads of
+  // indexes.
   std::optional<Error> met;
   // The first damage or failed read: where, and what it is.
   uint64_t offset = 0;
@@ -71,12 +74,22 @@ class TableCheck {
   uint64_t checked_bytes() const { return checked_bytes_; }
 
  private:
-  enum class Kind : uint8_t { header, data, part, tail, footer };
+  enum class Kind : uint8_t { header, data, part, section, tail, footer };
   struct Unit {
+    Unit(Kind kind, const BlockHandle& block)
+        : kind(kind), offset(block.offset), bytes(block.size) {}
+    explicit Unit(const IndexSection& section)
+        : kind(Kind::section),
+          offset(section.offset),
+          bytes(section.bytes()),
+          checksum(section.checksum) {}
+    uint64_t end() const { return offset + bytes; }
     Kind kind;
-    BlockHandle handle;
+    uint64_t offset;
+    uint64_t bytes;
+    uint32_t checksum = 0;  // of a section
   };
-  enum class Stage : uint8_t { header, data, tail, footer, end };
+  enum class Stage : uint8_t { header, data, sections, tail, footer, end };
 
   std::optional<Unit> produce(const TableReader& reader);
   std::optional<Unit> produce_data(const TableReader& reader);
@@ -97,6 +110,7 @@ class TableCheck {
   uint64_t at_ = 0;  // bytes read of units_.front(), which comes in several pieces; 0: none
   Piece piece_;
   std::optional<StoredChecksum> checksum_;
+  uint32_t section_crc_ = 0;
   std::string text_;  // of a header, an index part or a footer
 
   // The place of the next unit.
@@ -104,6 +118,7 @@ class TableCheck {
   std::optional<Unit> ahead_;  // produced, and not part of the piece
   size_t part_ = 0;            // the next part
   size_t block_ = 0;           // the next data block, of the table or of the open part
+  size_t section_ = 0;
   size_t tail_ = 0;
   // Of the part that is read, by the top-level index.
   uint32_t part_blocks_ = 0;

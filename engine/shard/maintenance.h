@@ -21,7 +21,7 @@
 // Building indexes (build_indexes.h) rewrites tables one after the other, at the pace of
 // reclaiming, as soon as there is something to do: indexes that are not ready first, tablet by
 // tablet, and what dropped ones have left when no tablet has those. Flushes, merges and alterations
-// tell of it.
+// tell of it; reads of indexes and the scrubber tell of damaged ones.
 //
 // A failed job changes nothing, is reported, and is retried after kRetryUs, so that the shard
 // recovers from a full disk. A stopped shard (its log or the manifest failed) does not flush.
@@ -95,7 +95,8 @@ class Maintenance {
   // There may be something to flush.
   void wake_flush() { flush_.wake.notify_all(); }
   void runs_changed(TabletId tablet);
-  // The tablet's tables, or the indexes that they should have, have changed.
+  // The tablet's tables, or the indexes that they should have, have changed, or one of them was
+  // found damaged.
   void indexes_changed(TabletId tablet) {
     to_index_.insert(tablet);
     index_.wake.notify_all();

@@ -150,6 +150,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void memtable_full(Tablet& tablet) override;
   void memory_short() override { maintenance_.wake_flush(); }
   void runs_changed(Tablet& tablet) override { maintenance_.runs_changed(tablet.id()); }
+  void section_damaged(TabletId tablet) override { maintenance_.indexes_changed(tablet); }
   void logs_released(std::vector<LogId> logs) override;
   template <class AnyWrite>
   void hand_over(AnyWrite& write);

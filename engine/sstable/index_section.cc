@@ -42,7 +42,8 @@ BlockHandle SectionWriter::cut(size_t level) {
   put_varint(place, handle.offset);
   put_varint(place, handle.size);
   if (level + 1 == levels_.size()) levels_.emplace_back();
-  add_to(level + 1, Bytes(levels_[level].last_key), place);
+  const std::string last_key = levels_[level].last_key;  // adding may move levels_
+  add_to(level + 1, last_key, place);
   return handle;
 }
 
@@ -94,8 +95,7 @@ Step SectionIterator::resume() {
   CHECK(!pending_.under_way, "resume of an iterator whose block has not come");
   if (pending_.error) {
     error_ = std::exchange(pending_.error, std::nullopt);
-    // Everything in a section can be made again from the table's cells.
-    if (error_->code == Errc::data_loss) table_->note_tail_damage();
+    if (error_->code == Errc::data_loss) table_->note_section_damage();
     return Step::failed;
   }
   std::ranges::move(pending_.blocks, std::back_inserter(loaded_));
@@ -159,14 +159,17 @@ std::optional<Step> SectionIterator::step_back(size_t level) {
   return Step::end;
 }
 
-// To the entry `key`, the last one below the present entry of the level.
+// To the entry `key`, the last one below the present entry of the level. Another one might not be
+// before the target.
 std::optional<Step> SectionIterator::descend(size_t level, Bytes key) {
   const std::string last(key);
   while (level + 1 < levels_.size()) {
     const auto child = child_of(level);
     if (!child) return damaged(level);
     if (auto stopped = open(++level, *child)) return stopped;
-    if (levels_[level].cursor.seek(last) != BlockReader::Move::ready) return damaged(level);
+    BlockReader& cursor = levels_[level].cursor;
+    if (cursor.seek(last) != BlockReader::Move::ready || cursor.key() != last)
+      return damaged(level);
   }
   return std::nullopt;
 }
@@ -199,8 +202,10 @@ std::optional<Step> SectionIterator::open(size_t level, const BlockHandle& handl
     wanted_level_ = level;
     return Step::blocked;
   }
-  if (!at.cursor.open(at.ref->contents())) return damaged(level);
-  return std::nullopt;
+  need_heads(at.ref);
+  if (at.cursor.open(at.ref->contents(), &at.ref->heads())) return std::nullopt;
+  at.ref.reset();  // the next move tries again
+  return damaged(level);
 }
 
 BlockRef SectionIterator::find(const BlockHandle& handle) {
@@ -235,6 +240,7 @@ Step SectionIterator::damaged(size_t level) {
   error_ =
       Error(Errc::data_loss, fmt::format("{}: an index section is malformed",
                                          block_name(table_->id(), levels_[level].handle.offset)));
+  table_->note_section_damage();
   return Step::failed;
 }
 

@@ -178,8 +178,9 @@ bool parse(Bytes in, std::vector<IndexSection>& out) {
     section.oldest_us = static_cast<int64_t>(reader.u64());
     section.newest_us = static_cast<int64_t>(reader.u64());
     section.checksum = reader.u32();
-    if (size > UINT32_MAX || levels > kMaxSectionLevels || (size == 0) != (levels == 0))
-      return false;
+    const bool empty = size == 0;
+    if (size > UINT32_MAX || levels > kMaxSectionLevels || empty != (levels == 0)) return false;
+    if (empty != (section.entries == 0) || (!empty && size <= kBlockTrailerBytes)) return false;
     section.root.size = static_cast<uint32_t>(size);
     section.levels = static_cast<uint32_t>(levels);
     if (section.root.offset < section.offset || section.index == 0) return false;

@@ -104,6 +104,10 @@ class TableReader {
   // a merge saves the rows, the next start would lose the table.
   bool tail_is_damaged() const { return tail_is_damaged_; }
   void note_tail_damage() { tail_is_damaged_ = true; }
+  // The section of an index is damaged on the device: reads of rows do not meet it, and a merge
+  // makes it again from the cells.
+  bool sections_are_damaged() const { return sections_are_damaged_; }
+  void note_section_damage() { sections_are_damaged_ = true; }
   Blob& blob() { return **blob_; }
   // For reads that may outlive the table.
   CountedBlob::Ref share_blob() const { return blob_; }
@@ -143,6 +147,7 @@ class TableReader {
   std::optional<Error> damage_;
   bool lost_ = false;
   bool tail_is_damaged_ = false;
+  bool sections_are_damaged_ = false;
 };
 
 // Reads `size` bytes of a blob.

@@ -98,8 +98,8 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
   switch (parsed.kind) {
     case EntryKind::cell:
       ++meta_.cells;
-      profile_.add_cell(parsed, value,
-                        key.size() + value.size() + note_index_entries(parsed, value));
+      profile_.add_cell(parsed, value, key.size() + value.size());
+      if (!sections_.empty()) note_index_entries(parsed, value);
       meta_.columns.add_entry(parsed);
       break;
     case EntryKind::row_delete:
@@ -116,16 +116,11 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
   }
 }
 
-// Returns the bytes of the cell's entries, which leave the disk with it.
-size_t TableWriter::note_index_entries(const ParsedKey& cell, Bytes value) {
-  if (sections_.empty()) return 0;
-  size_t bytes = 0;
+void TableWriter::note_index_entries(const ParsedKey& cell, Bytes value) {
   const auto give = [&](size_t index, Bytes key, Bytes entry_value) {
-    bytes += key.size() + entry_value.size();
     add_index_entry(index, cell.timestamp_us, key, entry_value);
   };
   index_maker_.make(cell, value, give, [this](size_t index) { ++sections_[index].facts.skipped; });
-  return bytes;
 }
 
 void TableWriter::add_index_entry(size_t index, int64_t timestamp_us, Bytes key, Bytes value) {

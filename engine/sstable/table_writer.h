@@ -92,7 +92,7 @@ class TableWriter {
   };
 
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
-  size_t note_index_entries(const ParsedKey& cell, Bytes value);
+  void note_index_entries(const ParsedKey& cell, Bytes value);
   void add_index_entry(size_t index, int64_t timestamp_us, Bytes key, Bytes value);
   Async<Result<void>> write_sections(Background::Work* work);
   Async<Result<void>> write_section(Section& section, Background::Work* work);

@@ -38,6 +38,8 @@ class TabletWatcher {
   // The shard's memtables exceed the soft bound.
   virtual void memory_short() = 0;
   virtual void runs_changed(Tablet& tablet) = 0;
+  // A table of the tablet has a damaged section (TableReader::note_section_damage).
+  virtual void section_damaged(TabletId tablet) = 0;
   // The tablet's durable manifest entry no longer names these logs of earlier sessions.
   virtual void logs_released(std::vector<LogId> logs) = 0;
 };

@@ -28,6 +28,10 @@ const ReadSources& CursorPin::renew() {
 }
 
 void OpenCursors::shed(const MemtableGauge& gauge, size_t most_bytes) {
+  for (VersionHolder& holder : holders_) {
+    if (gauge.pinned_bytes <= most_bytes) return;
+    if (holder.holds_flushed()) holder.let_go();
+  }
   for (auto it = pins_.begin(); it != pins_.end() && gauge.pinned_bytes > most_bytes;) {
     CursorPin& pin = *it++;
     if (!pin.holds_flushed()) continue;

@@ -37,6 +37,16 @@ class CursorPin final : public ReadPin, public AutoUnlink {
   ScanCursor* cursor_ = nullptr;  // null: not in OpenCursors, so it keeps its version
 };
 
+// Holds a version other than by a cursor, and can do without at any time.
+class VersionHolder : public AutoUnlink {
+ public:
+  virtual bool holds_flushed() const = 0;
+  virtual void let_go() = 0;
+
+ protected:
+  ~VersionHolder() = default;
+};
+
 // The cursors of a shard that clients keep open, oldest first.
 class OpenCursors {
  public:
@@ -45,14 +55,18 @@ class OpenCursors {
     pin.cursor_ = &cursor;
     pins_.push_back(pin);
   }
-  // Releases versions, the oldest cursor first, until flushed memtables held by cursors take at
-  // most `most_bytes`; cursors that wait for blocks are skipped.
+  void add(VersionHolder& holder) { holders_.push_back(holder); }
+  // Releases versions, first those of holders, then of the oldest cursors, until flushed memtables
+  // held by cursors take at most `most_bytes`; cursors that wait for blocks are skipped.
   void shed(const MemtableGauge& gauge, size_t most_bytes);
 
  private:
   boost::intrusive::list<CursorPin, boost::intrusive::base_hook<AutoUnlink>,
                          boost::intrusive::constant_time_size<false>>
       pins_;
+  boost::intrusive::list<VersionHolder, boost::intrusive::base_hook<AutoUnlink>,
+                         boost::intrusive::constant_time_size<false>>
+      holders_;
 };
 
 }  // namespace cellar::engine

@@ -268,6 +268,21 @@ std::string facts_seed() {
   meta.dictionary = {1000, 80};
   meta.column_filter = {2000, 70};
   meta.compression = Compression::zstd;
+  IndexSection section;
+  section.index = 4;
+  section.root = {900, 60};
+  section.levels = 2;
+  section.offset = 500;
+  section.entries = 3;
+  section.omitted_to_us = 900;
+  section.oldest_us = 1000;
+  section.newest_us = 2000;
+  section.checksum = 0x12345678;
+  meta.sections.push_back(section);
+  section = IndexSection();
+  section.index = 7;
+  section.skipped = 3;
+  meta.sections.push_back(section);
   return encode_table_meta(meta);
 }
 

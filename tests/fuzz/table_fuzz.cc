@@ -1,7 +1,9 @@
 // Whole tables with damage that their checksums do not show: a few bytes of a table are changed and
 // the checksums are recomputed, as a defective writer would leave them. Readers return an error or
 // entries; they never abort.
+#include "engine/index/index_set.h"
 #include "engine/sstable/format.h"
+#include "engine/sstable/index_section.h"
 #include "io/base/coding.h"
 #include "io/base/crc32c.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -33,7 +35,21 @@ std::vector<BlockHandle> blocks_of(Bytes table) {
   return blocks;
 }
 
-Template make_template(Compression compression, uint32_t filter_bits, size_t columns) {
+std::vector<IndexSchema> two_indexes() {
+  IndexSchema by_value;
+  by_value.id = 4;
+  by_value.family = "family";
+  by_value.parts = {cellar::IndexPart::value, cellar::IndexPart::time};
+  IndexSchema by_time;
+  by_time.id = 7;
+  by_time.family = "family";
+  by_time.qualifier = "column3";
+  by_time.parts = {cellar::IndexPart::time};
+  return {by_value, by_time};
+}
+
+Template make_template(Compression compression, uint32_t filter_bits, size_t columns,
+                       const std::vector<IndexSchema>& indexes = {}, size_t part_bytes = 0) {
   TableFixture f;
   std::map<std::string, std::string> entries;
   for (int row = 0; row < 24; ++row) {
@@ -48,6 +64,8 @@ Template make_template(Compression compression, uint32_t filter_bits, size_t col
   TableWriterOptions options = small_blocks(256);
   options.compression = compression;
   options.filter_bits_per_row = filter_bits;
+  options.indexes = make_index_set(indexes);
+  options.part_bytes = part_bytes;
   f.write(entries, options, {{"row03", "row05", CommitStamp{3}}});
   Template made{f.store.bytes(kBlob), {}};
   made.blocks = blocks_of(made.bytes);
@@ -56,8 +74,12 @@ Template make_template(Compression compression, uint32_t filter_bits, size_t col
 
 const std::vector<Template>& templates() {
   static const std::vector<Template> kAll = {
-      make_template(Compression::none, 10, 1), make_template(Compression::none, 10, 6),
-      make_template(Compression::lz4, 10, 6), make_template(Compression::zstd, 0, 30)};
+      make_template(Compression::none, 10, 1),
+      make_template(Compression::none, 10, 6),
+      make_template(Compression::lz4, 10, 6),
+      make_template(Compression::zstd, 0, 30),
+      make_template(Compression::none, 10, 6, two_indexes()),
+      make_template(Compression::lz4, 10, 6, two_indexes(), 300)};
   return kAll;
 }
 
@@ -102,7 +124,7 @@ void make_right(const std::vector<BlockHandle>& blocks, std::string& table) {
 constexpr int kMostSteps = 1000;
 constexpr int kFewSteps = 20;
 
-void walk(TableFixture& f, TableIterator& it, Step step, int most) {
+void walk(TableFixture& f, EntryIterator& it, Step step, int most) {
   volatile size_t seen = 0;
   for (int i = 0; i < most && step == Step::ready; ++i) {
     seen = seen + it.key().size() + it.value().size();
@@ -111,9 +133,31 @@ void walk(TableFixture& f, TableIterator& it, Step step, int most) {
   if (step == Step::failed) seen = seen + it.error().message.size();
 }
 
+void walk_back(TableFixture& f, EntryIterator& it, Bytes from, int most) {
+  Step step = f.finish(it, it.seek_before(from));
+  for (int i = 0; i < most && step == Step::ready; ++i) {
+    const std::string key(it.key());
+    step = f.finish(it, it.seek_before(key));
+  }
+}
+
+void read_sections(TableFixture& f, TableReader& reader) {
+  for (const IndexSection& section : reader.meta().sections) {
+    if (section.root.size == 0) continue;
+    SectionIterator it(reader, section);
+    walk(f, it, f.finish(it, it.seek("")), kMostSteps);
+    walk_back(f, it, std::string(20, '\xff'), kFewSteps);
+    for (const Bytes key : {"bbb", "p", "\xff\xff\xff\xff\xff\xff\xfb\xff"}) {
+      walk_back(f, it, key, kFewSteps);
+      walk(f, it, f.finish(it, it.seek(key)), kFewSteps);
+    }
+  }
+}
+
 void read(TableFixture& f) {
   auto reader = f.try_open(kBlob);
   if (!reader) return;
+  read_sections(f, **reader);
   for (const auto& options : {TableIteratorOptions(), TableIteratorOptions::for_compaction()}) {
     TableIterator it(**reader, options);
     walk(f, it, f.finish(it, it.seek("")), kMostSteps);
@@ -147,7 +191,8 @@ std::vector<std::string> table_seeds() {
   for (size_t i = 0; i < templates().size(); ++i) {
     seeds.push_back(chosen(i, ""));
     const size_t last = templates()[i].blocks.size();
-    for (const size_t block : {size_t{0}, last - 3, last - 2, last - 1, last})
+    for (const size_t block :
+         {size_t{0}, last / 2, last - 6, last - 5, last - 4, last - 3, last - 2, last - 1, last})
       seeds.push_back(chosen(i, std::string{static_cast<char>(block), 1, 0, 1, 1}));
   }
   return seeds;

@@ -165,19 +165,16 @@ void print_index_check(const Session& session, const client::CheckIndex& asked,
         told.entries, told.hits, told.missing, told.wrong, json_list(told.samples, sample));
     return;
   }
-  const std::string entries =
-      fmt::format("{} of {}", with_commas(told.hits),
-                  told.entries == 1 ? "1 entry" : with_commas(told.entries) + " entries");
+  const std::string seen =
+      fmt::format("{} in {}", counted(told.cells, "cell"), counted(told.rows_seen, "row"));
   if (told.equal()) {
-    session.console.print("index {} of {} finds what a scan finds: {} in {}, by {}\n", asked.name,
-                          asked.table, counted(told.cells, "cell"), counted(told.rows_seen, "row"),
-                          entries);
+    session.console.print("index {} of {} finds what a scan finds: {}\n", asked.name, asked.table,
+                          seen);
     return;
   }
   Lines lines = {{"missing", counted(told.missing, "cell") + " that a scan finds"},
                  {"wrong", counted(told.wrong, "hit") + " that no scan finds"},
-                 {"of", fmt::format("{} in {}, by {}", counted(told.cells, "cell"),
-                                    counted(told.rows_seen, "row"), entries)}};
+                 {"of", seen}};
   std::string rows;
   for (const std::string& row : told.samples) {
     rows += (rows.empty() ? "" : ", ") + session.show_key(row);

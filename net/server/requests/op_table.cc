@@ -121,6 +121,50 @@ constexpr OpSpec timed(OpSpec spec) {
 
 // The members of OpSpec in their order. An operation of the schema without a case does not compile.
 // clang-format off
+constexpr OpSpec tablet_entry_of(Op op) {
+  switch (op) {
+    case Op::SplitTablet:
+      return {on<handle_split_tablet>, Scope::table, kAdmin, Logged::admin,
+              kTablets<&fb::SplitTabletRequest::tablet_id>, "tablets"};
+    case Op::MergeTablets:
+      return {on<handle_merge_tablets>, Scope::table, kAdmin, Logged::admin,
+              kTablets<&fb::MergeTabletsRequest::left>, "tablets"};
+    case Op::MoveTablet:
+      return {on<handle_move_tablet>, Scope::table, kAdmin, Logged::admin,
+              kTablets<&fb::MoveTabletRequest::tablet_id>, "tablets"};
+    case Op::ListTablets:
+      return {on<handle_list_tablets>, Scope::list, kMonitor, Logged::no,
+              {by_table_if_any<fb::ListTabletsRequest>, true, true}, "tablets"};
+    default:
+      return {};
+  }
+}
+
+constexpr OpSpec index_entry_of(Op op) {
+  switch (op) {
+    case Op::ReadIndex:
+      return timed({handle_read_index, Scope::table, kRead, Logged::no,
+                    kRows<fb::ReadIndexRequest>, "indexes"});
+    case Op::CreateIndex:
+      return {on<handle_create_index>, Scope::table, kSchema, Logged::schema,
+              {by_table<fb::CreateIndexRequest>, false, true}, "indexes"};
+    case Op::AlterIndex:
+      return {on<handle_alter_index>, Scope::table, kAlterTable, Logged::schema,
+              {by_table<fb::AlterIndexRequest>, false, true}, "indexes", alter_index_need_of};
+    case Op::DropIndex:
+      return {on<handle_drop_index>, Scope::table, kSchema, Logged::schema,
+              {by_table<fb::DropIndexRequest>, false, true}, "indexes"};
+    case Op::DescribeIndexes:
+      return {on<handle_describe_indexes>, Scope::table, kAny, Logged::no,
+              {by_table<fb::DescribeIndexesRequest>, false, true}, "indexes"};
+    case Op::CheckIndex:
+      return {on<handle_check_index>, Scope::table, kReadOrMonitor, Logged::no,
+              {by_table<fb::CheckIndexRequest>, false, true}, "indexes"};
+    default:
+      return {};
+  }
+}
+
 constexpr OpSpec entry_of(Op op) {
   switch (op) {
     case Op::None:
@@ -183,18 +227,8 @@ constexpr OpSpec entry_of(Op op) {
     case Op::CompactTable:
       return {on<handle_compact_table>, Scope::table, kAdmin, Logged::admin,
               kTable<fb::CompactTableRequest>};
-    case Op::SplitTablet:
-      return {on<handle_split_tablet>, Scope::table, kAdmin, Logged::admin,
-              kTablets<&fb::SplitTabletRequest::tablet_id>, "tablets"};
-    case Op::MergeTablets:
-      return {on<handle_merge_tablets>, Scope::table, kAdmin, Logged::admin,
-              kTablets<&fb::MergeTabletsRequest::left>, "tablets"};
-    case Op::MoveTablet:
-      return {on<handle_move_tablet>, Scope::table, kAdmin, Logged::admin,
-              kTablets<&fb::MoveTabletRequest::tablet_id>, "tablets"};
-    case Op::ListTablets:
-      return {on<handle_list_tablets>, Scope::list, kMonitor, Logged::no,
-              {by_table_if_any<fb::ListTabletsRequest>, true, true}, "tablets"};
+    case Op::SplitTablet: case Op::MergeTablets: case Op::MoveTablet: case Op::ListTablets:
+      return tablet_entry_of(op);
     case Op::RuleHistory:
       return {on<handle_rule_history>, Scope::table, kAny, Logged::no,
               {by_table<fb::RuleHistoryRequest>, true, true}, "rule_history"};
@@ -207,24 +241,9 @@ constexpr OpSpec entry_of(Op op) {
     case Op::ConfirmTime:
       return {on<handle_confirm_time>, Scope::node, kMonitor, Logged::admin,
               {}, "clock", admin_if<releases_time>, releases_time};
-    case Op::ReadIndex:
-      return timed({handle_read_index, Scope::table, kRead, Logged::no,
-                    kRows<fb::ReadIndexRequest>, "indexes"});
-    case Op::CreateIndex:
-      return {on<handle_create_index>, Scope::table, kSchema, Logged::schema,
-              {by_table<fb::CreateIndexRequest>, false, true}, "indexes"};
-    case Op::AlterIndex:
-      return {on<handle_alter_index>, Scope::table, kAlterTable, Logged::schema,
-              {by_table<fb::AlterIndexRequest>, false, true}, "indexes", alter_index_need_of};
-    case Op::DropIndex:
-      return {on<handle_drop_index>, Scope::table, kSchema, Logged::schema,
-              {by_table<fb::DropIndexRequest>, false, true}, "indexes"};
-    case Op::DescribeIndexes:
-      return {on<handle_describe_indexes>, Scope::table, kAny, Logged::no,
-              {by_table<fb::DescribeIndexesRequest>, false, true}, "indexes"};
-    case Op::CheckIndex:
-      return {on<handle_check_index>, Scope::table, kReadOrMonitor, Logged::no,
-              {by_table<fb::CheckIndexRequest>, false, true}, "indexes"};
+    case Op::ReadIndex: case Op::CreateIndex: case Op::AlterIndex: case Op::DropIndex:
+    case Op::DescribeIndexes: case Op::CheckIndex:
+      return index_entry_of(op);
   }
   return {};
 }

@@ -136,6 +136,52 @@ TEST_F(Backup, HoldsWhatWasAcknowledgedAndIsRestoredIntoANewTableAsItWas) {
   EXPECT_EQ(node_.cells("copy"), after);
 }
 
+// Restored tables have the sections that their sources had; the rest is built.
+TEST_F(Backup, ARestoredTableHasTheIndexesOfItsSource) {
+  create();
+  fill("one");
+  ASSERT_TRUE(node_.flush("t"));
+  engine::IndexSpec by_value;
+  by_value.name = "i";
+  by_value.family = "f";
+  by_value.qualifier = "q";
+  by_value.parts = {cellar::IndexPart::value};
+  engine::TableChange change;
+  change.name = "t";
+  change.add_indexes.push_back(by_value);
+  ASSERT_TRUE(node_.alter_table(change));
+  const auto is_ready = [this](const std::string& table) {
+    const auto states = node_.index_states(table);
+    return states && states->states.size() == 1 && states->states[0].ready;
+  };
+  for (int i = 0; i < 1000 && !is_ready("t"); ++i) node_.world().run_for_us(100'000);
+  ASSERT_TRUE(is_ready("t"));
+  IndexReadSpec spec;
+  spec.index = "i";
+  const auto before = node_.read_index("t", spec);
+  ASSERT_TRUE(before) << before.error().message;
+  ASSERT_GT(before->size(), 30u);
+  ASSERT_TRUE(back_up("first"));
+  ASSERT_TRUE(verify("first"));
+  ASSERT_TRUE(restore("first", "copy"));
+  EXPECT_TRUE(is_ready("copy")) << "at once";
+  const auto after = node_.read_index("copy", spec);
+  ASSERT_TRUE(after) << after.error().message;
+  ASSERT_EQ(after->size(), before->size());
+  for (size_t i = 0; i < after->size(); ++i) {
+    EXPECT_EQ((*after)[i].row, (*before)[i].row);
+    EXPECT_EQ((*after)[i].position, (*before)[i].position);
+  }
+  // It goes on as an index of its own.
+  ASSERT_TRUE(node_.set("copy", "new", "f:q", kStartUs, "!"));
+  EXPECT_EQ(node_.read_index("copy", spec)->size(), before->size() + 1);
+  EXPECT_EQ(node_.read_index("t", spec)->size(), before->size());
+  ASSERT_TRUE(node_.compact("copy"));
+  node_.crash(CrashPolicy::random_subset);
+  ASSERT_TRUE(node_.reopen());
+  EXPECT_EQ(node_.read_index("copy", spec)->size(), before->size() + 1);
+}
+
 TEST_F(Backup, TheNextOneCopiesOnlyWhatIsNew) {
   create();
   fill("one");

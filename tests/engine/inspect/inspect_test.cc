@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "engine/export/export_encoder.h"
@@ -25,7 +26,8 @@ constexpr BlobId kBlob{0x400001a};
 class InspectTest : public testing::Test {
  protected:
   // The example of FORMATS.md: two rows, a marker, a range delete, two blocks.
-  void write_example(Compression compression, size_t part_bytes = 0) {
+  void write_example(Compression compression, size_t part_bytes = 0,
+                     const std::vector<IndexSchema>& indexes = {}) {
     LocalBlobStore store(fs);
     auto out = world.block_on(loop, store.create(kBlob, 0, IoClass::flush));
     ASSERT_TRUE(out.has_value());
@@ -36,8 +38,9 @@ class InspectTest : public testing::Test {
     options.tablet_end = "x";
     options.run = 3;
     options.compression = compression;
-    options.block_bytes = 96;
+    options.block_bytes = indexes.empty() ? 96 : 48;
     options.part_bytes = part_bytes;
+    options.indexes = make_index_set(indexes);
     TableWriter writer(options, std::move(*out));
     std::string key;
     std::string value;
@@ -59,6 +62,42 @@ class InspectTest : public testing::Test {
     writer.add(key, value);
     writer.add_range_delete({"s", "t", CommitStamp{11}});
     ASSERT_TRUE(world.block_on(loop, writer.finish()).has_value());
+  }
+
+  // One with entries, one without.
+  static std::vector<IndexSchema> two_indexes() {
+    IndexSchema by_value;
+    by_value.id = 4;
+    by_value.name = "by_value";
+    by_value.family = "f";
+    by_value.qualifier = "q";
+    by_value.parts = {cellar::IndexPart::value};
+    IndexSchema by_time;
+    by_time.id = 7;
+    by_time.name = "by_time";
+    by_time.family = "g";
+    by_time.parts = {cellar::IndexPart::time};
+    return {by_value, by_time};
+  }
+
+  // Changes the meta block, whose size must stay.
+  void change_meta(const std::function<void(TableMeta&)>& change) {
+    const std::string path = blob_path(kBlob);
+    std::string bytes = *world.block_on(loop, read_file(fs, path));
+    const auto footer = decode_table_footer(Bytes(bytes).substr(bytes.size() - kTableFooterBytes),
+                                            kBlob, bytes.size());
+    ASSERT_TRUE(footer.has_value());
+    const BlockHandle at = footer->meta;
+    const auto contents = read_block(Bytes(bytes).substr(at.offset, at.size), kBlob, at.offset);
+    ASSERT_TRUE(contents);
+    auto meta = decode_table_meta(*contents);
+    ASSERT_TRUE(meta);
+    change(*meta);
+    std::string block;
+    append_block(block, encode_table_meta(*meta), false, kBlob, at.offset);
+    ASSERT_EQ(block.size(), at.size);
+    bytes.replace(at.offset, at.size, block);
+    ASSERT_TRUE(world.block_on(loop, replace_file(fs, path, bytes)));
   }
 
   // One row of three columns and a family delete: it gets a filter over columns.
@@ -89,6 +128,7 @@ class InspectTest : public testing::Test {
     const auto dump = make_dump(form, out);
     DumpOptions options;
     options.entries = true;
+    options.indexes = &indexes_;
     const auto done = world.block_on(loop, inspect_file(fs, path, options, *dump));
     problems_ = dump->problems();
     if (!done) return done.error().to_string();
@@ -103,6 +143,7 @@ class InspectTest : public testing::Test {
     DumpOptions options;
     options.entries = true;
     options.filter.row = row;
+    options.indexes = &indexes_;
     EXPECT_TRUE(world.block_on(loop, inspect_file(fs, path, options, *entries))) << path;
     return out.str();
   }
@@ -131,6 +172,7 @@ class InspectTest : public testing::Test {
   MemDisk disk;
   MemFs fs{loop.executor(), disk};
   size_t problems_ = 0;
+  IndexesByTable indexes_;  // that the inspector knows
 };
 
 // CELLAR_REGENERATE=1 rewrites the file; review the difference.
@@ -306,6 +348,93 @@ TEST_F(InspectTest, ATableWithPartsIsShownByteForByte) {
   write_example(Compression::none, 1);
   expect_golden("parts_table.txt", inspect(blob_path(kBlob)));
   EXPECT_EQ(problems_, 0u);
+}
+
+TEST_F(InspectTest, ATableWithSectionsIsShownByteForByte) {
+  indexes_[1] = two_indexes();
+  write_example(Compression::none, 0, two_indexes());
+  expect_golden("index_table.txt", inspect(blob_path(kBlob)));
+  EXPECT_EQ(problems_, 0u);
+  indexes_.clear();
+  const std::string unknown = inspect(blob_path(kBlob));
+  EXPECT_NE(unknown.find("index 4, leaf"), std::string::npos) << unknown;
+  EXPECT_EQ(problems_, 0u);
+}
+
+TEST_F(InspectTest, EveryFlippedBitOfATableWithSectionsIsAProblem) {
+  for (const size_t part_bytes : {0, 1}) {
+    write_example(Compression::none, part_bytes, two_indexes());
+    const std::string path = blob_path(kBlob);
+    const std::string whole = inspect(path, DumpForm::problems_only);
+    EXPECT_EQ(problems_, 0u) << whole;
+    const size_t size = disk.read_all(path).value().size();
+    for (size_t byte = 0; byte < size; ++byte) {
+      const auto mask = static_cast<uint8_t>(1 << byte % 8);
+      ASSERT_TRUE(disk.corrupt(path, byte, mask).has_value());
+      const std::string text = inspect(path, DumpForm::problems_only);
+      ASSERT_GT(problems_, 0u) << "byte " << byte << "\n" << text;
+      ASSERT_TRUE(disk.corrupt(path, byte, mask).has_value());
+    }
+    ASSERT_TRUE(world.block_on(loop, fs.remove(path)));
+  }
+}
+
+// Entries and cells must correspond.
+TEST_F(InspectTest, EntriesThatAreNotThoseOfTheCellsAreProblems) {
+  write_example(Compression::none, 0, two_indexes());
+  const std::string path = blob_path(kBlob);
+  indexes_[1] = two_indexes();
+  indexes_[1][0].parts = {cellar::IndexPart::time};
+  std::string text = inspect(path, DumpForm::problems_only);
+  EXPECT_NE(text.find("index 4 'by_value': an entry is malformed"), std::string::npos) << text;
+  indexes_[1] = two_indexes();
+  indexes_[1][1].family = "f";
+  text = inspect(path, DumpForm::problems_only);
+  EXPECT_NE(text.find("index 7 'by_time': 3 cells have no entry, the first of them is in data "
+                      "block 0"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(problems_, 1u) << text;
+  indexes_[1] = two_indexes();
+  indexes_[1][0].family = "g";
+  text = inspect(path, DumpForm::problems_only);
+  EXPECT_NE(text.find("\"r1\" g:\"q\" at 2000 is of no cell of the table that should have it"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(problems_, 2u) << text;
+}
+
+TEST_F(InspectTest, FactsAboutASectionThatAreNotTrueAreProblems) {
+  const auto told = [this](const std::function<void(IndexSection&)>& change) {
+    write_example(Compression::none, 0, two_indexes());
+    change_meta([&](TableMeta& meta) { change(meta.sections[0]); });
+    std::string text = inspect(blob_path(kBlob), DumpForm::problems_only);
+    EXPECT_TRUE(world.block_on(loop, fs.remove(blob_path(kBlob))));
+    EXPECT_EQ(problems_, 1u) << text;
+    return text.substr(std::min(text.find("PROBLEM"), text.size()));
+  };
+  indexes_[1] = two_indexes();
+  EXPECT_EQ(told([](IndexSection& s) { ++s.entries; }),
+            "PROBLEM: index 4 'by_value': the meta block tells of 3 entries, 2 are there\n");
+  EXPECT_EQ(told([](IndexSection& s) { ++s.skipped; }),
+            "PROBLEM: index 4 'by_value': the meta block tells of 1 cells without an int64, there "
+            "are 0\n");
+  EXPECT_EQ(told([](IndexSection& s) { s.checksum ^= 1; }),
+            "PROBLEM: index 4 'by_value': its checksum is not that in the meta block\n");
+  EXPECT_EQ(
+      told([](IndexSection& s) { s.oldest_us = 3; }),
+      "PROBLEM: index 4 'by_value': the meta block tells of times 3 to 2000, the entries have "
+      "1000 to 2000\n");
+  EXPECT_EQ(told([](IndexSection& s) { s.omitted_to_us = 1000; }),
+            "PROBLEM: index 4 'by_value': entry \"old\" of \"r1\" f:\"q\" at 1000 expires 9000 is "
+            "of no cell of the table that should have it\n");
+}
+
+TEST_F(InspectTest, EntriesOfARowAreFoundInSections) {
+  indexes_[1] = two_indexes();
+  write_example(Compression::lz4, 0, two_indexes());
+  EXPECT_NE(find_row(blob_path(kBlob), "r1").find("entry \"new\" of \"r1\""), std::string::npos);
+  EXPECT_EQ(find_row(blob_path(kBlob), "r2").find("entry \"new\" of \"r1\""), std::string::npos);
 }
 
 TEST_F(InspectTest, ATableOfZstandardIsShownWithItsDictionary) {

@@ -338,6 +338,60 @@ size_t count(const std::string& text, std::string_view part) {
   return n;
 }
 
+// Every entry has its cell and every cell its entry, in files of flushes, merges and rewrites.
+TEST_F(VerifyDirectory, EntriesOfIndexesAreThoseOfTheCells) {
+  TableChange change;
+  change.name = "t";
+  IndexSpec spec;
+  spec.family = "f";
+  spec.qualifier = "late";
+  spec.name = "by_value";
+  spec.parts = {cellar::IndexPart::value};
+  change.add_indexes.push_back(spec);
+  spec.qualifier.reset();
+  spec.name = "by_time";
+  spec.parts = {cellar::IndexPart::time};
+  spec.max_age_us = 86'400'000'000;
+  change.add_indexes.push_back(spec);
+  spec = IndexSpec();
+  spec.name = "number";
+  spec.family = "f";
+  spec.qualifier = "late";
+  spec.parts = {cellar::IndexPart::value};
+  spec.type = IndexType::int64;
+  change.add_indexes.push_back(spec);
+  const auto altered = node_.alter_table(change);
+  ASSERT_TRUE(altered) << altered.error().message;
+  for (const int at : {5, 5, 6}) {  // a cell that is written again at its timestamp too
+    ASSERT_TRUE(node_.set("t", "a1", "f:late", at, "12345678"));
+    ASSERT_TRUE(node_.set("t", "a2", "f:late", at, "not a number"));
+  }
+  const auto are_ready = [this] {
+    const auto states = node_.index_states("t");
+    return states && std::ranges::all_of(states->states, &IndexState::ready);
+  };
+  for (int i = 0; i < 1000 && !are_ready(); ++i) node_.world().run_for_us(100'000);
+  ASSERT_TRUE(are_ready());
+  for (int round = 0; round < 3; ++round) {
+    if (round == 1) ASSERT_TRUE(node_.flush("t"));
+    if (round == 2) ASSERT_TRUE(node_.compact("t"));
+    const Verdict verdict = verify(node_.disk());
+    ASSERT_TRUE(verdict.done) << verdict.done.error().message;
+    EXPECT_EQ(verdict.problems, 0u) << verdict.text;
+  }
+  SimWorld world;
+  SimLoop& loop = world.add_loop();
+  MemFs fs(loop.executor(), node_.disk());
+  const IndexesByTable indexes = world.block_on(loop, read_indexes(fs));
+  ASSERT_EQ(indexes.size(), 1u);
+  EXPECT_EQ(indexes.begin()->second.size(), 3u);
+  const std::string tables =
+      dump_all(node_.disk(), "blob/", {.entries = true, .filter = {}, .indexes = &indexes});
+  EXPECT_GE(count(tables, "entry \"12345678\" of \"a1\" f:\"late\" at 6"), 1u);
+  EXPECT_GE(count(tables, "entry 3544952156018063160 of \"a1\" f:\"late\" at 6"), 1u);
+  EXPECT_GE(count(tables, "cells without an int64"), 1u);
+}
+
 TEST_F(VerifyDirectory, AManifestIsToldInWords) {
   const std::string words = dump_all(node_.disk(), "manifest/0", {});
   EXPECT_NE(words.find("'other', schema version 1"), std::string::npos) << words;

@@ -1,5 +1,7 @@
 // Repair by a whole manifest: the same rows from an intact directory, and exactly the rest of a
 // damaged one.
+#include "engine/sstable/table_meta.h"
+#include "io/base/coding.h"
 #include "tests/engine/repair/repair_bed.h"
 
 namespace cellar::engine {
@@ -135,6 +137,75 @@ TEST_F(Repair, AFlippedBitInABlockLosesItsRowsOnly) {
   }
   EXPECT_GT(partly, 20u);
   EXPECT_LT(whole, partly);
+}
+
+TableMeta meta_of(const std::string& table) {
+  const Bytes footer = Bytes(table).substr(table.size() - kTableFooterBytes);
+  const BlobId blob{load_le<uint64_t>(table.data() + kTableHeaderBytes - sizeof(uint64_t))};
+  const auto places = decode_table_footer(footer, blob, table.size());
+  EXPECT_TRUE(places);
+  const Bytes stored = Bytes(table).substr(places->meta.offset, places->meta.size);
+  const auto contents = read_block(stored, blob, places->meta.offset);
+  EXPECT_TRUE(contents);
+  return *decode_table_meta(*contents);
+}
+
+// A table that is rewritten has no sections, nor have those of logs: a start builds them.
+TEST_F(Repair, IndexesAreBuiltAgainWhereTheirEntriesAreDamaged) {
+  TableChange change;
+  change.name = "t";
+  IndexSpec by_value;
+  by_value.name = "i";
+  by_value.family = "f";
+  by_value.qualifier = "q";
+  by_value.parts = {cellar::IndexPart::value};
+  change.add_indexes.push_back(by_value);
+  const auto altered = node_.alter_table(change);
+  ASSERT_TRUE(altered) << altered.error().message;
+  const auto get_ready = [](TestNode& node) {
+    for (int i = 0; i < 1000; ++i) {
+      const auto states = node.index_states("t");
+      if (states && states->states.at(0).ready) return true;
+      node.world().run_for_us(100'000);
+    }
+    return false;
+  };
+  ASSERT_TRUE(get_ready(node_));
+  ASSERT_TRUE(node_.flush("t"));
+  set("t", "late", 500);  // in the log
+  IndexReadSpec spec;
+  spec.index = "i";
+  const auto expected = node_.read_index("t", spec);
+  ASSERT_TRUE(expected) << expected.error().message;
+  ASSERT_EQ(expected->size(), expected_.size() + 1);
+  const auto with_section = [](const MemDisk& disk) {
+    return std::ranges::count_if(files(disk, "blob/"), [&disk](const std::string& path) {
+      return meta_of(*disk.read_all(path)).section_of(1) != nullptr;
+    });
+  };
+  size_t damaged = 0;
+  for (const std::string& path : files(node_.disk(), "blob/")) {
+    SCOPED_TRACE(path);
+    const TableMeta meta = meta_of(*node_.disk().read_all(path));
+    const IndexSection* section = meta.section_of(1);
+    if (section == nullptr || section->entries == 0) continue;
+    const auto source = node_.disk().clone();
+    ASSERT_TRUE(source->corrupt(path, section->offset + section->bytes() / 2, 0x20));
+    const Repaired repaired = repair(*source);
+    ASSERT_TRUE(repaired.report) << repaired.report.error().message;
+    EXPECT_TRUE(repaired.report->complete()) << repaired.words;
+    EXPECT_EQ(repaired.report->files_rewritten, 1u);
+    EXPECT_NE(repaired.words.find("the section of index 1"), std::string::npos) << repaired.words;
+    expect_sound(*repaired.disk);
+    EXPECT_EQ(with_section(*repaired.disk), with_section(*source) - 1) << "those that are copied";
+    const auto node = open(*repaired.disk);
+    ASSERT_TRUE(get_ready(*node));
+    const auto hits = node->read_index("t", spec);
+    ASSERT_TRUE(hits) << hits.error().message;
+    EXPECT_EQ(hits->size(), expected->size());
+    ++damaged;
+  }
+  EXPECT_GT(damaged, 1u);
 }
 
 TEST_F(Repair, AMissingFileIsNamedWithItsRows) {

@@ -34,8 +34,10 @@ class RepairTables : public testing::Test {
     return value;
   }
   TableMeta write(BlobId id, const Entries& entries, size_t part_bytes = 0,
-                  Compression compression = Compression::lz4) {
+                  Compression compression = Compression::lz4,
+                  const std::vector<IndexSchema>& indexes = {}) {
     TableWriterOptions options;
+    options.indexes = make_index_set(indexes);
     options.blob = id;
     options.table = TableId{1};
     options.block_bytes = 1024;
@@ -49,6 +51,17 @@ class RepairTables : public testing::Test {
     auto meta = run(finish_table(writer, {}));
     EXPECT_TRUE(meta);
     return *meta;
+  }
+  static std::vector<IndexSchema> two_indexes() {
+    IndexSchema by_time;
+    by_time.id = 1;
+    by_time.family = "f";
+    by_time.parts = {cellar::IndexPart::time};
+    IndexSchema by_value;
+    by_value.id = 2;
+    by_value.family = "f";
+    by_value.parts = {cellar::IndexPart::value};
+    return {by_time, by_value};
   }
   Async<Entries> collect(TableSalvage& salvage) {
     Entries found;
@@ -77,7 +90,10 @@ TEST_F(RepairTables, AFlippedBitLosesNoRowThatIsNotTold) {
   for (const size_t part_bytes : {size_t{0}, size_t{600}}) {
     for (const Compression packed : {Compression::none, Compression::lz4, Compression::zstd}) {
       const BlobId blob_id{id++};
-      const TableMeta meta = write(blob_id, entries, part_bytes, packed);
+      const bool indexed = packed != Compression::lz4;
+      const TableMeta meta = write(blob_id, entries, part_bytes, packed,
+                                   indexed ? two_indexes() : std::vector<IndexSchema>());
+      ASSERT_EQ(meta.sections.size(), indexed ? 2u : 0u);
       const std::string path = blob_path(blob_id);
       size_t whole = 0;
       size_t partly = 0;
@@ -104,6 +120,11 @@ TEST_F(RepairTables, AFlippedBitLosesNoRowThatIsNotTold) {
             })) << row;
           }
           EXPECT_EQ(found.size() == entries.size(), salvage.lost_blocks() == 0);
+          for (const IndexSection& section : meta.sections) {
+            if (at < section.offset || at >= section.root.end()) continue;
+            EXPECT_EQ(found.size(), entries.size());
+            EXPECT_NE(salvage.damage().find("section of index"), std::string::npos);
+          }
           ++partly;
         } else {
           ++whole;

@@ -176,6 +176,77 @@ TEST_F(Scrub, DamageOfTheIndexIsFoundWhileAMergeCanStillSaveTheRows) {
   EXPECT_EQ(node_->cells("t").size(), 80u);
 }
 
+class ScrubIndex : public Scrub {
+ protected:
+  // 80 rows, and an index by their values.
+  void start_with_index() {
+    start();
+    engine::IndexSpec by_value;
+    by_value.name = "i";
+    by_value.family = "f";
+    by_value.qualifier = "q";
+    by_value.parts = {cellar::IndexPart::value};
+    engine::TableChange change;
+    change.name = "t";
+    change.add_indexes.push_back(by_value);
+    ASSERT_TRUE(node_->alter_table(change));
+    fill(0, 80);
+  }
+  // A value is in a data block and in the section, whose keys omit what they share.
+  void damage_section(const std::string& path) {
+    const std::string bytes = *node_->disk().read_all(path);
+    const std::string value = node_->read_row("t", row(7))->front().value.substr(10, 20);
+    const size_t at = bytes.rfind(value);
+    ASSERT_NE(at, std::string::npos);
+    ASSERT_NE(at, bytes.find(value));
+    ASSERT_TRUE(node_->disk().corrupt(path, at, 1));
+  }
+  Result<std::vector<engine::IndexHit>> read_index() {
+    IndexReadSpec spec;
+    spec.index = "i";
+    return node_->read_index("t", spec);
+  }
+  void expect_rewritten(const std::string& path) {
+    const auto files = blobs();
+    ASSERT_EQ(files.size(), 1u);
+    EXPECT_NE(files.front(), path);
+    const auto hits = read_index();
+    ASSERT_TRUE(hits) << hits.error().message;
+    EXPECT_EQ(hits->size(), 80u);
+    EXPECT_EQ(scrub().damaged_tables, 0u);
+    EXPECT_EQ(tablet().damaged_tables, 0u);
+    EXPECT_EQ(node_->cells("t").size(), 80u);
+  }
+};
+
+// The entries of an index are made again from the cells, at once.
+TEST_F(ScrubIndex, ATableWithADamagedSectionIsRewritten) {
+  start_with_index();
+  const std::string path = blobs().front();
+  ASSERT_EQ(read_index()->size(), 80u);
+  damage_section(path);
+  pass(kYoungUs + kMinuteUs);
+  EXPECT_EQ(scrub().damaged_blocks, 1u);
+  expect_rewritten(path);
+  ASSERT_TRUE(node_->close());
+  ASSERT_TRUE(node_->reopen());
+  EXPECT_EQ(read_index()->size(), 80u);
+}
+
+TEST_F(ScrubIndex, AReadOfTheIndexHasItRewrittenToo) {
+  start_with_index();
+  const std::string path = blobs().front();
+  ASSERT_TRUE(node_->close());
+  ASSERT_TRUE(node_->reopen());  // nothing is cached
+  damage_section(path);
+  const auto hits = read_index();
+  ASSERT_FALSE(hits);
+  EXPECT_EQ(hits.error().code, Errc::data_loss);
+  pass(kMinuteUs);
+  EXPECT_EQ(scrub().damaged_blocks, 0u) << "not yet read";
+  expect_rewritten(path);
+}
+
 TEST_F(Scrub, TheBlockCacheIsLeftAlone) {
   start();
   fill(0, 60);

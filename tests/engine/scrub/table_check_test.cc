@@ -73,6 +73,78 @@ TEST_P(TableCheckOf, EveryFlippedBitIsFoundWhereItIs) {
   }
 }
 
+IndexSchema index_of(uint64_t id, std::string family, cellar::IndexPart part) {
+  IndexSchema index;
+  index.id = id;
+  index.name = fmt::format("i{}", id);
+  index.family = std::move(family);
+  index.parts = {part};
+  return index;
+}
+
+// Between two with entries is one without.
+IndexSetRef three_indexes() {
+  return make_index_set({index_of(2, "f", cellar::IndexPart::time),
+                         index_of(5, "g", cellar::IndexPart::time),
+                         index_of(9, "f", cellar::IndexPart::value)});
+}
+
+TEST_P(TableCheckOf, EveryFlippedBitOfASectionIsFoundAndIsNotMetByReadsOfRows) {
+  TableWriterOptions with = options();
+  with.indexes = three_indexes();
+  const TableMeta meta = f_.write(rows(20), with, {{"x", "y", CommitStamp{3}}});
+  const std::string good = f_.store.bytes(kBlob);
+  const auto reader = f_.open(kBlob);
+  const Checked whole = check(*reader, good);
+  EXPECT_FALSE(whole.damage.any()) << whole.damage.first->to_string();
+  EXPECT_EQ(whole.bytes, good.size()) << "every byte";
+  size_t sections = 0;
+  for (const IndexSection& section : meta.sections) {
+    if (section.root.size == 0) continue;
+    ++sections;
+    EXPECT_GT(section.levels, 1u);
+    for (uint64_t bit = section.offset * 8; bit < section.root.end() * 8; ++bit) {
+      std::string bad = good;
+      bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
+      const TableDamage damage = check(*reader, bad).damage;
+      ASSERT_EQ(damage.blocks, 1u) << bit;
+      ASSERT_EQ(damage.sections, 1u) << bit;
+      ASSERT_FALSE(damage.met) << bit;
+      ASSERT_EQ(damage.offset, section.offset);
+      ASSERT_NE(damage.first->message.find("index section"), std::string::npos);
+    }
+  }
+  EXPECT_EQ(sections, 2u);
+  std::string bad = good;
+  bad[kTableHeaderBytes + 3] ^= 1;
+  bad[meta.sections[0].offset] ^= 1;
+  bad[meta.sections[2].root.offset] ^= 1;
+  bad[bad.size() - 1] ^= 1;
+  const TableDamage damage = check(*reader, bad).damage;
+  EXPECT_EQ(damage.blocks, 4u);
+  EXPECT_EQ(damage.sections, 2u);
+  EXPECT_TRUE(damage.met);
+}
+
+TEST_P(TableCheckOf, ASectionLargerThanAPieceComesInSeveral) {
+  TableWriterOptions with = options(4096);
+  with.indexes = three_indexes();
+  const TableMeta meta = f_.write(rows(16000, 100), with);
+  ASSERT_GT(meta.sections[2].bytes(), 2 * TableCheck::kPieceBytes);
+  const std::string good = f_.store.bytes(kBlob);
+  const auto reader = f_.open(kBlob);
+  const Checked whole = check(*reader, good);
+  EXPECT_FALSE(whole.damage.any()) << whole.damage.first->to_string();
+  EXPECT_EQ(whole.bytes, good.size());
+  EXPECT_LE(whole.most, TableCheck::kPieceBytes);
+  for (const uint64_t at : {meta.sections[2].offset, meta.sections[2].offset + 400'000,
+                            meta.sections[2].root.end() - 1}) {
+    std::string bad = good;
+    bad[at] ^= 4;
+    EXPECT_EQ(check(*reader, bad).damage.sections, 1u) << at;
+  }
+}
+
 TEST_P(TableCheckOf, AllDamagedBlocksAreCounted) {
   f_.write(rows(50), options());
   std::string bytes = f_.store.bytes(kBlob);

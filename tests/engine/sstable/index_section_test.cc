@@ -64,7 +64,7 @@ TEST(IndexSection, WalksAsTheEntriesOfItsTablesCells) {
       const std::string key = random_key(random, CommitStamp{random.below(200)});
       cells[key] = random_value(random, key);
     }
-    TableWriterOptions options = small_blocks(64 + static_cast<uint32_t>(random.below(500)));
+    TableWriterOptions options = small_blocks(64 + static_cast<uint32_t>(random.below(100)));
     options.compression = random.one_in(2) ? Compression::lz4 : Compression::none;
     if (random.one_in(2)) options.part_bytes = 1 + random.below(1500);
     options.indexes = make_index_set(two_indexes());
@@ -97,6 +97,39 @@ TEST(IndexSection, WalksAsTheEntriesOfItsTablesCells) {
         [&] { return random_key(random, CommitStamp{random.below(200)}); });
   }
   EXPECT_GE(levels, 3u) << "trees of several levels were walked";
+}
+
+// Short keys are within their strings: a tree that grows by a level must not refer to one that has
+// moved.
+TEST(IndexSection, ShortKeysMakeATreeOfManyLevels) {
+  TableFixture f;
+  IndexSchema by_time;
+  by_time.id = 1;
+  by_time.family = "f";
+  by_time.qualifier = "q";
+  by_time.parts = {cellar::IndexPart::time};
+  EntryMap cells;
+  for (int i = 0; i < 3000; ++i) cells.insert(cell_of("r" + std::to_string(i % 10), i));
+  TableWriterOptions options = small_blocks(64);
+  options.indexes = make_index_set({by_time});
+  const IndexSetRef indexes = options.indexes;
+  const TableMeta meta = f.write(cells, options);
+  const auto reader = f.open(kBlob);
+  const EntryMap model = entries_of(cells, indexes, 0);
+  ASSERT_EQ(model.size(), 3000u);
+  ASSERT_GE(meta.section_of(1)->levels, 4u);
+  SectionIterator it(*reader, *meta.section_of(1));
+  Step step = f.finish(it, it.seek(""));
+  for (const auto& [key, value] : model) {
+    ASSERT_EQ(step, Step::ready);
+    ASSERT_EQ(it.key(), key);
+    step = f.finish(it, it.next());
+  }
+  EXPECT_EQ(step, Step::end);
+  for (const auto& [key, value] : model) {
+    ASSERT_EQ(f.finish(it, it.seek(key)), Step::ready);
+    ASSERT_EQ(it.key(), key);
+  }
 }
 
 TEST(IndexSection, LeavesOutWhatIsPastTheOwnAge) {
@@ -158,11 +191,50 @@ TEST(IndexSection, DamageIsTold) {
     ASSERT_EQ(step, Step::failed);
     EXPECT_EQ(it.error().code, Errc::data_loss);
     EXPECT_EQ(reader->damage(), nullptr) << "its cells can be merged";
-    EXPECT_TRUE(reader->tail_is_damaged());
+    EXPECT_TRUE(reader->sections_are_damaged());
+    EXPECT_FALSE(reader->tail_is_damaged());
     TableIterator rows(*reader);
     EXPECT_EQ(f.finish(rows, rows.seek("")), Step::ready);
     f.store.bytes(kBlob)[at] ^= 0x10;  // healed
   }
+}
+
+// A node that gives another last key than the block below it has: walks do not go astray.
+TEST(IndexSection, NodesThatDisagreeWithTheirBlocksAreDamage) {
+  TableFixture f(1);
+  EntryMap cells;
+  for (int i = 0; i < 40; ++i) cells.insert(cell_of("r" + std::to_string(i), i * 1000));
+  TableWriterOptions options = small_blocks(512);
+  options.compression = Compression::none;
+  options.indexes = make_index_set(two_indexes());
+  const IndexSection section = *f.write(cells, options).section_of(4);
+  ASSERT_EQ(section.levels, 2u);
+  std::string& bytes = f.store.bytes(kBlob);
+  const BlockHandle root = section.root;
+  std::string node = bytes.substr(root.offset, root.size - kBlockTrailerBytes);
+  // The last leaf has the entry of the oldest cell, of row r0; the first leaf's last key is the
+  // first one of the node.
+  BlockReader reader;
+  ASSERT_TRUE(reader.open(node));
+  ASSERT_EQ(reader.seek_first(), BlockReader::Move::ready);
+  const std::string last(reader.key());
+  const size_t at = node.find(last);
+  ASSERT_NE(at, std::string::npos);
+  node[at + 7] = static_cast<char>(node[at + 7] - 1);
+  std::string block;
+  append_block(block, node, false, kBlob, root.offset);
+  bytes.replace(root.offset, root.size, block);
+  const auto table = f.open(kBlob);
+  SectionIterator it(*table, section);
+  Step step = f.finish(it, it.seek_before(std::string(20, '\xff')));
+  size_t steps = 0;
+  while (step == Step::ready && ++steps < 100) {
+    const std::string key(it.key());
+    step = f.finish(it, it.seek_before(key));
+  }
+  ASSERT_EQ(step, Step::failed);
+  EXPECT_EQ(it.error().code, Errc::data_loss);
+  EXPECT_TRUE(table->sections_are_damaged());
 }
 
 TEST(IndexSection, PlacesAreChecked) {
@@ -180,8 +252,20 @@ TEST(IndexSection, PlacesAreChecked) {
   meta.sections[0].levels = 0;
   EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value());
   meta = good;
+  meta.sections[0].entries = 0;
+  EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value());
+  meta = good;
+  meta.sections[1] = {.index = 7, .root = {}, .entries = 1};
+  EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value());
+  meta.sections[1].entries = 0;
+  EXPECT_TRUE(decode_table_meta(encode_table_meta(meta)).has_value());
+  meta = good;
   meta.sections[0].levels = 1000;
   EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value());
+  meta = good;
+  meta.sections[0].root = {};
+  meta.sections[0].levels = 0;
+  EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value()) << "entries and no root";
   meta = good;
   meta.sections[0].root.offset = meta.sections[0].offset - 1;
   EXPECT_FALSE(decode_table_meta(encode_table_meta(meta)).has_value());

@@ -1,7 +1,7 @@
 // Definitions of indexes on the wire: created, altered, dropped, described, checked.
 #include <gtest/gtest.h>
 
-#include "tests/net/server/index_server_bed.h"
+#include "tests/net/indexes/index_server_bed.h"
 
 namespace cellar::server {
 namespace {

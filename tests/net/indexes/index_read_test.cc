@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "io/base/random.h"
-#include "tests/net/server/index_server_bed.h"
+#include "tests/net/indexes/index_server_bed.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::server {
@@ -313,7 +313,11 @@ TEST_F(IndexStreamTest, AStreamEndsWhenItsTableIsDropped) {
   begin({.credits = 1});
   Peer other(bed);
   ASSERT_EQ(other.code_of(Op::DropTable, drop_table_body("t")), Errc::ok);
+  EXPECT_EQ(bed.shard(0).tables().find("t"), nullptr);
+  EXPECT_EQ(bed.shard(1).tables().find("t"), nullptr);
+  EXPECT_EQ(chunks(), 1u);
   EXPECT_EQ(finish(), Errc::not_found);
+  EXPECT_LT(complete_rows().size(), static_cast<size_t>(kHits));
 }
 
 TEST_F(IndexStreamTest, AHandleThatNamesATabletReadsItAlone) {
