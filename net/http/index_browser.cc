@@ -15,10 +15,8 @@ using server::ShardServer;
 
 namespace {
 
-constexpr int64_t kLookAgainUs =
-    20'000;  // at tablets that changed, or that a change of rules holds
+constexpr int64_t kLookAgainUs = 20'000;  // at a table that has changed, or whose rules change
 constexpr size_t kLeastBatchBytes = 4 * 1024;
-constexpr size_t kCandidates = 32;  // between two looks at the clock
 
 struct Source final : IndexSource {
   TabletId tablet;
@@ -138,7 +136,6 @@ Async<Result<void>> read_page(ShardServer& shard, const engine::TableEntry& tabl
   walk.limits.hits = request.hits;
   walk.limits.bytes =
       std::max(kMaxBrowsedBytes / std::max<size_t>(sources.size(), 1), kLeastBatchBytes);
-  walk.limits.candidates = kCandidates;
   while (!merge.done() && !walk.is_full()) {
     if (merge.next() != nullptr) {
       take(merge.take(), walk);

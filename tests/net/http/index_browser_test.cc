@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/net/server/index_server_bed.h"
+#include "tests/net/indexes/index_server_bed.h"
 
 namespace cellar::http {
 namespace {
