@@ -53,7 +53,7 @@ function conditions(index) {
     if (asked[`${part}_from`]) told[`${part}_from`] = valueBytes(asked[`${part}_from`], form);
     if (asked[`${part}_to`]) told[`${part}_to`] = valueBytes(asked[`${part}_to`], form);
   }
-  for (const name of ["since", "until"]) if (index.order.includes("time") && asked[name]) told[`${name}_us`] = timeOf(asked[name]);
+  for (const name of ["since", "until"]) if (index.order.includes("time") && asked[name]) told[`${name}_us`] = timeOf(asked[name].trim());
   if (asked.rows) told.prefix = escaped(asked.rows);
   for (const name of ["reversed", "explain"]) if (asked[name]) told[name] = "1";
   return told;
@@ -183,10 +183,11 @@ export function indexQuery() {
     if (page.hits.length === 0 && !page.more) return shown === null ? null : h("section", { class: "sheet" }, h("p", { class: "empty" }, "Nothing is found."));
     const explains = shown?.explain === "1";
     const covers = page.hits.some((hit) => hit.covered.length > 0);
-    const value = (cell) => [FORMS[asked.as][1](cell.value), cell.value_bytes > 256 ? h("span", { class: "soft" }, ` … ${bytes(cell.value_bytes)}`) : null];
+    const value = (cell, form = asked.as) => [FORMS[form][1](cell.value), cell.value_bytes > 256 ? h("span", { class: "soft" }, ` … ${bytes(cell.value_bytes)}`) : null];
+    const numbers = index()?.type === "int64" && asked.as === "text" ? "int64" : asked.as;
     const rows = page.hits.map((hit) => h("tr", { class: hit.found ? "" : "is-dead" },
       h("td", { class: "mono break" }, text(hit.row)), h("td", { class: "mono break" }, `${hit.family}:${text(hit.qualifier)}`),
-      h("td", { class: "nowrap", title: hit.timestamp }, moment(hit.timestamp_us)), h("td", { class: "mono break value" }, value(hit)),
+      h("td", { class: "nowrap", title: hit.timestamp }, moment(hit.timestamp_us)), h("td", { class: "mono break value" }, value(hit, numbers)),
       covers ? h("td", { class: "mono break" }, hit.covered.map((cell) => h("div", {}, h("span", { class: "soft" }, `${cell.family}:${text(cell.qualifier)} `), value(cell)))) : null,
       explains ? fate(hit) : null));
     return h("section", { class: "sheet" }, grid([["Row"], ["Column"], ["Timestamp"], ["Value"], ...(covers ? [["Covered"]] : []), ...(explains ? [["Fate"]] : [])], rows, { id: "hits" }),

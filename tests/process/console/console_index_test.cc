@@ -190,6 +190,7 @@ TEST_F(ConsoleIndexes, TellWhatHidesACandidate) {
   find();
   EXPECT_TRUE(browser_->wait_for("document.querySelectorAll('#hits tbody tr').length === 19"))
       << text();
+  EXPECT_TRUE(hits().starts_with("-1,1,2,")) << hits();
   expect_quiet();
 }
 
