@@ -252,10 +252,10 @@ Async<HttpResponse> handle_audit(HttpNode& node, const HttpRequest& request) {
   const engine::AuditPage page = co_await node.ask_home(std::move(look));
   json::array entries;
   for (const engine::AuditEntry& entry : page.entries) {
-    const size_t action = std::min(static_cast<size_t>(entry.action), std::size(kActions) - 1);
+    const auto action = static_cast<size_t>(entry.action);
     entries.push_back({{"sequence", entry.sequence},
                        {"at_us", entry.at_us},
-                       {"action", kActions[action]},
+                       {"action", action < std::size(kActions) ? kActions[action] : "unknown"},
                        {"table", entry.table},
                        {"family", entry.family},
                        {"client", entry.by.client},

@@ -353,6 +353,11 @@ class IndexScans(unittest.TestCase):
         scan.body()
         with self.assertRaises(cellar.Internal):
             scan.feed(support.chunk_body(b"r", [b"1"]))
+        scan = _index_calls.read_index("t", "i")
+        scan.body()
+        scan.feed(support.chunk_body(b"r", [b"1"], position=b"p1"))
+        with self.assertRaises(cellar.Internal):  # the position of an earlier chunk is not theirs
+            scan.feed(support.chunk_body(b"r", [b"2"]))
 
     def test_definitions(self):
         index = cellar.Index(

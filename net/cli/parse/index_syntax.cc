@@ -32,13 +32,12 @@ constexpr std::array<Named<IndexMatch>, 2> kMatches = {
 constexpr std::array<Named<TighterBase>, 2> kAnswers = {
     {{"follow", TighterBase::follow}, {"refuse", TighterBase::refuse}}};
 
-// A value that this program does not know has the first name.
 template <class Names, class Enum>
 std::string_view known_name(const Names& names, Enum value) {
   for (const auto& [name, each] : names) {
     if (each == value) return name;
   }
-  return names[0].first;
+  return "unknown";
 }
 
 template <class Enum, size_t n>

@@ -3,6 +3,7 @@
 
 #include "engine/filter/compiled_filter.h"
 #include "engine/index_check.h"
+#include "engine/model/key.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/requests/index_spec_codec.h"
 #include "net/server/shard/index_read.h"
@@ -105,6 +106,20 @@ Async<Result<Bytes>> check_index(LocalShard& shard, Session& session, FrameHeade
   co_return build_index_check(shard.builder(), *report, check.shows_rows);
 }
 
+// Every tablet's cursor copies the bounds.
+Result<void> check_bounds(const std::optional<KeyPartRange>& range, std::string_view what,
+                          size_t most) {
+  if (!range) return {};
+  for (const auto& [bound, name] :
+       {std::pair(&range->start, "start"), std::pair(&range->end, "end")}) {
+    if (!*bound || (*bound)->size() <= most) continue;
+    return fail(Errc::invalid_argument,
+                "the {} of the {} asked for has {} bytes; at most {} are allowed", name, what,
+                (*bound)->size(), most);
+  }
+  return {};
+}
+
 // Rows outside those of the filter cannot pass it.
 void narrow(IndexReadSpec& spec, const engine::FilterPlan& plan) {
   spec.row.rows = std::move(spec.rows);
@@ -116,6 +131,8 @@ void narrow(IndexReadSpec& spec, const engine::FilterPlan& plan) {
 // conditions on the index, availability.
 Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
                                 wire::DecodedIndexRead& read) {
+  TRY_VOID(check_bounds(read.spec.values, "values", shard.options().engine.limits.cell_bytes));
+  TRY_VOID(check_bounds(read.spec.qualifiers, "qualifiers", kMaxQualifierBytes));
   engine::FilterPlan plan;
   if (!read.filter.empty()) {
     TRY(plan, engine::plan_filter(read.filter));

@@ -1,6 +1,7 @@
 #include "net/server/requests/index_spec_codec.h"
 
 #include "engine/catalog/table_change.h"
+#include "engine/model/key.h"
 
 namespace cellar::server {
 namespace fb = wire::fb;
@@ -26,6 +27,39 @@ Result<std::optional<TighterBase>> decode_base(flatbuffers::Optional<fb::Tighter
   return static_cast<TighterBase>(*base);
 }
 
+constexpr size_t kMaxParts = 3;
+
+// Sizes are checked before anything is copied: many records may name the same bytes.
+Result<void> check_column(Bytes index, Bytes family, Bytes qualifier) {
+  if (family.size() > kMaxFamilyNameBytes) {
+    return fail(Errc::invalid_argument,
+                "index '{}': a family name of {} bytes; at most {} are allowed", index,
+                family.size(), kMaxFamilyNameBytes);
+  }
+  if (qualifier.size() > kMaxQualifierBytes) {
+    return fail(Errc::invalid_argument,
+                "index '{}': a qualifier of {} bytes; at most {} are allowed", index,
+                qualifier.size(), kMaxQualifierBytes);
+  }
+  return {};
+}
+
+Result<void> check_sizes(const fb::IndexSpec& spec) {
+  const Bytes name = wire::text(spec.name());
+  TRY_VOID(validate_index_name(name));
+  const Bytes qualifier = spec.qualifier() != nullptr ? wire::bytes_of(spec.qualifier()) : Bytes();
+  TRY_VOID(check_column(name, wire::text(spec.family()), qualifier));
+  if (spec.parts()->size() > kMaxParts) {
+    return fail(Errc::invalid_argument, "index '{}' has {} key parts; at most {} exist", name,
+                spec.parts()->size(), kMaxParts);
+  }
+  if (spec.covered() != nullptr && spec.covered()->size() > kMaxCoveredColumns) {
+    return fail(Errc::invalid_argument, "index '{}' covers {} columns; at most {} are allowed",
+                name, spec.covered()->size(), kMaxCoveredColumns);
+  }
+  return {};
+}
+
 Result<void> decode_covered(const fb::IndexSpec& spec, engine::IndexSpec& out) {
   if (spec.covered() == nullptr) return {};
   const Bytes arena = wire::bytes_of(spec.arena());
@@ -37,12 +71,14 @@ Result<void> decode_covered(const fb::IndexSpec& spec, engine::IndexSpec& out) {
       return fail(Errc::invalid_argument, "index '{}': covered column {} lies outside the arena",
                   escape_bytes(out.name), out.covered.size());
     }
+    TRY_VOID(check_column(out.name, family, qualifier));
     out.covered.push_back({std::string(family), std::string(qualifier)});
   }
   return {};
 }
 
 Result<engine::IndexSpec> decode_index(const fb::IndexSpec& spec) {
+  TRY_VOID(check_sizes(spec));
   engine::IndexSpec out;
   out.name = wire::text(spec.name());
   out.family = wire::text(spec.family());

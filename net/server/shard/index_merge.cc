@@ -6,14 +6,38 @@
 
 namespace cellar::server {
 
+void IndexMerge::add(IndexSource& source) {
+  source.place = dry_.size();
+  dry_.push_back(&source);
+}
+
 void IndexMerge::remove(IndexSource& source) {
-  CHECK(!source.has_hit(), "a source of hits is removed that has some");
-  std::erase(dry_, &source);
+  CHECK(source.place < dry_.size() && dry_[source.place] == &source,
+        "a source of hits is removed that is not without them");
+  dry_.back()->place = source.place;
+  dry_[source.place] = dry_.back();
+  dry_.pop_back();
 }
 
 void IndexMerge::clear() {
   with_hits_.clear();
   dry_.clear();
+}
+
+// Nothing of the source up to this position is left.
+void IndexMerge::reach(IndexSource& source, const std::string& position) const {
+  if (position.empty()) return;
+  if (source.after.empty() || precedes(source.after, position)) source.after = position;
+}
+
+void IndexMerge::drop_batches(const std::string& given) {
+  for (IndexSource* source : with_hits_) {
+    source->after = source->begun;
+    source->begin_batch();
+    add(*source);
+  }
+  with_hits_.clear();
+  for (IndexSource* source : dry_) reach(*source, given);
 }
 
 const engine::IndexHit* IndexMerge::next() const {
@@ -36,52 +60,49 @@ engine::IndexHit IndexMerge::take() {
     return hit;
   }
   with_hits_.pop_back();
-  if (!source.batch.done) dry_.push_back(&source);
+  if (!source.batch.done) add(source);
   return hit;
 }
 
-std::vector<IndexSource*> IndexMerge::wanted() const {
-  if (with_hits_.empty()) return dry_;
+std::vector<IndexSource*> IndexMerge::wanted(size_t most) const {
   std::vector<IndexSource*> wanted;
-  const Bytes position = with_hits_.front()->hit().position;
   for (IndexSource* source : dry_) {
-    if (!has_passed(*source, position)) wanted.push_back(source);
+    if (wanted.size() >= most) break;
+    if (!with_hits_.empty() && has_passed(*source, with_hits_.front()->hit().position)) continue;
+    wanted.push_back(source);
   }
   return wanted;
 }
 
 void IndexMerge::filled(IndexSource& source) {
   const engine::IndexBatch& batch = source.batch;
-  const auto reach = [&](const std::string& position) {
-    if (position.empty()) return;
-    if (source.after.empty() || precedes(source.after, position)) source.after = position;
-  };
-  reach(batch.passed);
-  if (!batch.hits.empty()) reach(batch.hits.back().position);
+  reach(source, batch.passed);
+  if (!batch.hits.empty()) reach(source, batch.hits.back().position);
   if (batch.hits.empty() && !batch.done) return;
-  std::erase(dry_, &source);
+  remove(source);
   if (batch.hits.empty()) return;
   with_hits_.push_back(&source);
   std::push_heap(with_hits_.begin(), with_hits_.end(),
                  [this](const IndexSource* a, const IndexSource* b) { return later(a, b); });
 }
 
-// Both are sorted, so that each range is looked at once for each tablet that it touches.
 std::vector<IndexPart> parts_of(const engine::TableEntry& table, const RowSet& rows) {
   std::vector<IndexPart> parts;
-  const std::vector<KeyRange>& ranges = rows.ranges();
-  auto range = ranges.begin();
-  for (const engine::TabletDescriptor& tablet : table.tablets) {
-    const KeyRange whole{tablet.start, tablet.end};
-    IndexPart part{&tablet, {}};
-    while (range != ranges.end() && (tablet.end.empty() || range->start < tablet.end)) {
-      KeyRange inside = intersect(*range, whole);
-      if (!inside.empty()) part.rows.add(std::move(inside));
-      const bool goes_on = !tablet.end.empty() && (range->end.empty() || range->end > tablet.end);
-      if (goes_on) break;
-      ++range;
+  auto tablet = table.tablets.begin();
+  for (const KeyRange& range : rows.ranges()) {
+    const auto ends_before = [&range](const engine::TabletDescriptor& one) {
+      return !one.end.empty() && one.end <= range.start;
+    };
+    tablet = std::partition_point(tablet, table.tablets.end(), ends_before);
+    for (; tablet != table.tablets.end(); ++tablet) {
+      KeyRange inside = intersect(range, {tablet->start, tablet->end});
+      if (!inside.empty()) {
+        if (parts.empty() || parts.back().tablet != &*tablet) parts.push_back({&*tablet, {}});
+        parts.back().rows.add(std::move(inside));
+      }
+      const bool goes_on = !tablet->end.empty() && (range.end.empty() || range.end > tablet->end);
+      if (!goes_on) break;
     }
-    if (!part.rows.ranges().empty()) parts.push_back(std::move(part));
   }
   return parts;
 }

@@ -5,7 +5,7 @@
 //       engine::IndexHit hit = merge.take();
 //       ...
 //     } else {
-//       for (IndexSource* one : merge.wanted()) {
+//       for (IndexSource* one : merge.wanted(64)) {
 //         one->begin_batch();
 //         ... fill one->batch by an IndexScan that begins behind one->after
 //         merge.filled(*one);
@@ -31,8 +31,10 @@ struct IndexSource {
   RowSet rows;  // of the read, those in the tablet
   // Once the batch is used up, nothing up to here is left; empty: it has not begun.
   std::string after;
+  std::string begun;  // `after` when the batch was begun
   engine::IndexBatch batch;
   size_t taken = 0;  // of the batch
+  size_t place = 0;  // in IndexMerge::dry_
 
   bool has_hit() const { return taken < batch.hits.size(); }
   engine::IndexHit& hit() { return batch.hits[taken]; }
@@ -41,7 +43,10 @@ struct IndexSource {
   void begin_batch() {
     batch.clear();
     taken = 0;
+    begun = after;
   }
+  // It has nothing more.
+  bool done() const { return batch.done && !has_hit(); }
 };
 
 // One shard. Sources belong to the caller, stay where they are, and outlive it or are removed.
@@ -50,19 +55,25 @@ class IndexMerge {
   explicit IndexMerge(bool reversed) : reversed_(reversed) {}
 
   // Adds a source that has no batch yet.
-  void add(IndexSource& source) { dry_.push_back(&source); }
-  // REQUIRES: it has no hit.
+  void add(IndexSource& source);
+  // REQUIRES: it has no hit, and is not done.
   void remove(IndexSource& source);
   void clear();
+  // Drops the batches: every source goes on behind `given`, the position of the last hit that was
+  // taken, or behind what it had passed before its batch. Those that are done stay so.
+  void drop_batches(const std::string& given);
 
   // The next hit, valid until take(); null: none is known to be the next.
   const engine::IndexHit* next() const;
+  // The source of next(). REQUIRES: next() is not null.
+  IndexSource& next_source() { return *with_hits_.front(); }
   // REQUIRES: next() is not null.
   engine::IndexHit take();
   // No source has anything more.
   bool done() const { return with_hits_.empty() && dry_.empty(); }
-  // The sources without a hit that hold up next(). REQUIRES: next() is null, and not done().
-  std::vector<IndexSource*> wanted() const;
+  // Sources without a hit that hold up next(), at most so many. REQUIRES: next() is null, and not
+  // done().
+  std::vector<IndexSource*> wanted(size_t most) const;
   // The batch of a wanted source is filled.
   void filled(IndexSource& source);
 
@@ -77,10 +88,11 @@ class IndexMerge {
   bool has_passed(const IndexSource& source, Bytes position) const {
     return !source.after.empty() && !precedes(source.after, position);
   }
+  void reach(IndexSource& source, const std::string& position) const;
 
   const bool reversed_;
   std::vector<IndexSource*> with_hits_;  // a heap: the source of the next hit is first
-  std::vector<IndexSource*> dry_;        // may have more, and nothing of it is in memory
+  std::vector<IndexSource*> dry_;        // may have more, none of it in memory; in any order
 };
 
 // The part of `rows` that lies in a tablet.

@@ -24,6 +24,25 @@ IndexReadSpec without_rows(IndexReadSpec spec) {
   return spec;
 }
 
+size_t bytes_of(const std::optional<KeyPartRange>& range) {
+  if (!range) return 0;
+  return (range->start ? range->start->size() : 0) + (range->end ? range->end->size() : 0);
+}
+
+// What each cursor copies.
+size_t bounds_bytes(const IndexReadSpec& spec) {
+  return bytes_of(spec.values) + bytes_of(spec.qualifiers) + spec.after.size();
+}
+
+// As the builder counts them (ChunkBuilder::open_row_bytes).
+uint64_t bytes_as_returned(const IndexHit& hit) {
+  uint64_t bytes = 0;
+  for (const engine::HitCell& cell : hit.cells) {
+    bytes += sizeof(wire::fb::CellRec) + cell.qualifier.size() + cell.value.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void IndexRead::begin(ShardServer& home, Session& session, Request request) {
@@ -56,21 +75,26 @@ IndexRead::~IndexRead() { home_.memory_queue().leave(home_.memory(), *this); }
 
 Async<void> IndexRead::run() {
   const Result<void> done = co_await answer();
-  co_await leave_tablets();
+  co_await leave_cursors();
+  merge_.clear();
+  tablets_.clear();
+  batch_bytes_ = hit_bytes_ = 0;
   MapWaiters::stop(*this);
   home_.admission().end_scan();
   if (done) {
     finish();
   } else {
     builder_.reset();
-    session_.reply_error(header, done.error());
+    session_.reply_error(header, done.error(), hint_ ? &*hint_ : nullptr);
   }
   ReadHook::unlink();
-  count_chunk();
+  count();
 }
 
 Async<Result<void>> IndexRead::answer() {
   CO_TRY_VOID(enter_tablets());
+  // No tablet would refuse it.
+  if (tablets_.empty()) CO_TRY_VOID(co_await check_ready());
   while (true) {
     const Fill filled = fill_chunk();
     if (filled == Fill::ended) co_return Result<void>();
@@ -79,7 +103,11 @@ Async<Result<void>> IndexRead::answer() {
       CO_TRY_VOID(check_wanted());
       continue;
     }
-    send_chunk();
+    if (filled == Fill::full || !builder_.empty()) send_chunk();
+    if (filled == Fill::too_large) {
+      co_return fail(Errc::failed_precondition, "row '{}' is larger than {} bytes as returned",
+                     escape_bytes(hit_.row), ReadOp::kMaxRowBytes);
+    }
     if (is_complete()) co_return Result<void>();
     co_await yield_now();
     CO_TRY_VOID(check_wanted());
@@ -102,16 +130,25 @@ Result<const engine::TableEntry*> IndexRead::find_table() const {
   return table;
 }
 
-// Begins, or begins again, behind the last position that was sent.
 Result<void> IndexRead::enter_tablets() {
   TRY(const engine::TableEntry* table, find_table());
-  return add_tablets(*table, rows_, in_hit_ ? hit_.position : reached_);
+  return add_tablets(*table, std::exchange(rows_, RowSet()), reached_);
 }
 
 Result<void> IndexRead::add_tablets(const engine::TableEntry& table, const RowSet& rows,
                                     const std::string& after) {
-  for (IndexPart& part : parts_of(table, rows)) {
+  std::vector<IndexPart> parts = parts_of(table, rows);
+  const size_t tablets = tablets_.size() + parts.size();
+  if (const size_t bytes = bounds_bytes(spec_);
+      bytes > kMaxBoundsBytes / std::max<size_t>(tablets, 1)) {
+    return fail(Errc::resource_exhausted,
+                "the bounds of a read through index '{}' have {} bytes for each of {} tablets; at "
+                "most {} are allowed together",
+                escape_bytes(spec_.index), bytes, tablets, kMaxBoundsBytes);
+  }
+  for (IndexPart& part : parts) {
     if (!names_tablet(header, *part.tablet)) {
+      hint_ = hint_of(*part.tablet);
       return std::unexpected(stale_error(header, *part.tablet));
     }
     IndexTablet& added = *tablets_.emplace_back(std::make_unique<IndexTablet>());
@@ -127,16 +164,27 @@ Result<void> IndexRead::add_tablets(const engine::TableEntry& table, const RowSe
   return {};
 }
 
-Async<void> IndexRead::leave_tablets() {
+Async<void> IndexRead::leave_cursors() {
   for (const auto& tablet : tablets_) {
     if (!tablet->cursor) continue;
     ++away_;
     tablet->leave();
   }
   while (away_ > 0) co_await changed_.wait();
-  for (const auto& tablet : tablets_) count_batch(*tablet, 0);
-  merge_.clear();
-  tablets_.clear();
+}
+
+// Keeps what each tablet has passed.
+Async<void> IndexRead::release_tablets() {
+  if (has_cursors()) home_.count_released_cursor();
+  co_await leave_cursors();
+  merge_.drop_batches(in_hit_ ? hit_.position : reached_);
+  std::erase_if(tablets_, [](const auto& tablet) { return tablet->done(); });
+  for (const auto& tablet : tablets_) {
+    hold(*tablet, 0);
+    tablet->batch = engine::IndexBatch();
+  }
+  if (builder_.bytes() == 0) builder_.trim(ReadOp::kKeepBytes);
+  count();
 }
 
 bool IndexRead::has_cursors() const {
@@ -155,10 +203,19 @@ IndexRead::Fill IndexRead::fill_chunk() {
     if (is_complete()) return Fill::ended;
     if (builder_.full()) return Fill::full;
     if (merge_.next() == nullptr) return Fill::dry;
-    hit_ = merge_.take();
-    cell_ = 0;
-    in_hit_ = true;
+    take_hit();
+    if (bytes_as_returned(hit_) > ReadOp::kMaxRowBytes) return Fill::too_large;
   }
+}
+
+// Its bytes are held by the read instead of the tablet.
+void IndexRead::take_hit() {
+  auto& tablet = static_cast<IndexTablet&>(merge_.next_source());
+  hit_ = merge_.take();
+  hit_bytes_ = hit_.bytes();
+  hold(tablet, tablet.has_hit() ? tablet.held_bytes - std::min(tablet.held_bytes, hit_bytes_) : 0);
+  cell_ = 0;
+  in_hit_ = true;
 }
 
 // False: the chunk is full and the hit goes on.
@@ -177,6 +234,7 @@ bool IndexRead::put_hit() {
   builder_.end_row(hit_.row);
   reached_ = std::move(hit_.position);
   hit_ = IndexHit();
+  hit_bytes_ = 0;
   in_hit_ = false;
   return true;
 }
@@ -192,7 +250,7 @@ void IndexRead::send_chunk() {
   rows_sent_ = builder_.rows();
   session_.chunk(header, builder_.finish());
   builder_.trim();
-  count_chunk();
+  count();
   --credits_;
 }
 
@@ -207,23 +265,20 @@ void IndexRead::finish() {
 
 // ---- batches
 
-engine::IndexBatchLimits IndexRead::batch_limits() const {
+engine::IndexBatchLimits IndexRead::batch_limits(const IndexTablet& tablet) const {
   engine::IndexBatchLimits limits;
   limits.hits = kBatchHits;
   if (limit_ != 0) limits.hits = std::min<uint64_t>(limits.hits, limit_ - builder_.rows());
   limits.bytes = std::max(kLeastBatchBytes,
-                          (first_batches_ ? kFirstBatchBytes : kBatchBytes) / tablets_.size());
+                          (tablet.opened ? kBatchBytes : kFirstBatchBytes) / tablets_.size());
   return limits;
 }
 
-// Gets the next batches of the tablets that hold up the merge.
+// Gets the next batches of tablets that hold up the merge.
 Async<Result<void>> IndexRead::fetch() {
-  count_chunk();
-  for (const auto& tablet : tablets_) {
-    if (!tablet->has_hit()) count_batch(*tablet, 0);
-  }
-  // Who holds batches goes on: their memory is what others wait for.
-  if (batch_bytes_ == 0) {
+  count();
+  // Who holds something goes on: it is what others wait for.
+  if (counted_bytes_ == 0) {
     CO_TRY_VOID(co_await wait_for(Waiting::memory));
   }
   if (home_.clock().stands()) {
@@ -232,82 +287,79 @@ Async<Result<void>> IndexRead::fetch() {
   CO_TRY_VOID(check_wanted());
   CO_TRY_VOID(find_table());
   if (merge_.done()) co_return Result<void>();
-  const std::vector<IndexSource*> wanted = merge_.wanted();
-  const engine::IndexBatchLimits limits = batch_limits();
-  for (IndexSource* one : wanted) {
-    auto& tablet = static_cast<IndexTablet&>(*one);
-    count_batch(tablet, limits.bytes);
+  std::vector<IndexSource*> wanted = merge_.wanted(kTabletsAtOnce);
+  start(wanted);
+  while (away_ > 0) co_await changed_.wait();
+  co_return co_await take_in(wanted);
+}
+
+// Begins batches, while answers are full only the first; the others are removed.
+void IndexRead::start(std::vector<IndexSource*>& wanted) {
+  size_t begun = 0;
+  for (; begun < wanted.size(); ++begun) {
+    if (begun > 0 && home_.memory().answers_full(session_.unread_bytes())) break;
+    auto& tablet = static_cast<IndexTablet&>(*wanted[begun]);
+    const engine::IndexBatchLimits limits = batch_limits(tablet);
+    hold(tablet, limits.bytes);
+    count();
     ++away_;
     tablet.fetch(limits);
   }
-  while (away_ > 0) co_await changed_.wait();
-  first_batches_ = false;
-  co_return co_await take_in(wanted);
+  wanted.resize(begun);
 }
 
 Async<Result<void>> IndexRead::take_in(const std::vector<IndexSource*>& fetched) {
   std::vector<IndexTablet*> gone;
   for (IndexSource* one : fetched) {
     auto& tablet = static_cast<IndexTablet&>(*one);
+    size_t bytes = 0;
+    for (const IndexHit& hit : tablet.batch.hits) bytes += hit.bytes();
+    hold(tablet, bytes);
     if (!tablet.error) {
-      CO_TRY_VOID(check_sizes(tablet.batch));
-      size_t bytes = 0;
-      for (const IndexHit& hit : tablet.batch.hits) bytes += hit.bytes();
-      count_batch(tablet, bytes);
       merge_.filled(tablet);
       continue;
     }
-    count_batch(tablet, 0);
     if (tablet.error->code == Errc::aborted) {
       gone.push_back(&tablet);
       continue;
     }
+    // A tablet tells how much of it is entered; this, how much of the table.
     const bool refused = !tablet.opened && tablet.error->code == Errc::failed_precondition;
-    if (!refused) co_return std::unexpected(std::move(*tablet.error));
-    Error why = co_await not_ready(std::move(*tablet.error));
-    co_return std::unexpected(std::move(why));
+    if (refused) CO_TRY_VOID(co_await check_ready());
+    co_return std::unexpected(std::move(*tablet.error));
   }
+  count();
   if (gone.empty()) co_return Result<void>();
   co_return co_await follow(gone);
 }
 
-Result<void> IndexRead::check_sizes(const engine::IndexBatch& batch) const {
-  for (const IndexHit& hit : batch.hits) {
-    if (hit.bytes() <= ReadOp::kMaxRowBytes) continue;
-    return fail(Errc::failed_precondition, "row '{}' is larger than {} bytes as returned",
-                escape_bytes(hit.row), ReadOp::kMaxRowBytes);
+Async<Result<void>> IndexRead::check_ready() {
+  CO_TRY(const engine::IndexStates all,
+         co_await home_.node().index_states(home_.id(), table_name_));
+  for (size_t i = 0; i < all.indexes.size() && i < all.states.size(); ++i) {
+    if (all.indexes[i].id != index_ || all.states[i].ready) continue;
+    const auto percent = static_cast<int>(all.states[i].share_done() * 100);
+    co_return fail(Errc::failed_precondition,
+                   "index '{}' of table '{}' is not ready: {} % of the table is entered",
+                   escape_bytes(spec_.index), escape_bytes(table_name_), std::min(percent, 99));
   }
-  return {};
-}
-
-// A tablet tells how much of it is entered; this, how much of the table.
-Async<Error> IndexRead::not_ready(Error why) {
-  const Result<engine::IndexStates> all =
-      co_await home_.node().index_states(home_.id(), table_name_);
-  if (!all) co_return why;
-  for (size_t i = 0; i < all->indexes.size() && i < all->states.size(); ++i) {
-    if (all->indexes[i].id != index_ || all->states[i].ready) continue;
-    const auto percent = static_cast<int>(all->states[i].share_done() * 100);
-    Error told(Errc::failed_precondition,
-               fmt::format("index '{}' of table '{}' is not ready: {} % of the table is entered",
-                           escape_bytes(spec_.index), escape_bytes(table_name_), percent));
-    told.retry_after_ms = why.retry_after_ms;
-    co_return told;
-  }
-  co_return why;
+  co_return Result<void>();
 }
 
 // Goes on with the tablets that hold the rows of these by a newer map.
 Async<Result<void>> IndexRead::follow(const std::vector<IndexTablet*>& gone) {
   CO_TRY_VOID(co_await wait_for_map(gone));
   CO_TRY(const engine::TableEntry* table, find_table());
-  for (IndexTablet* one : gone) {
+  // Those that are gone are the ones with an error.
+  std::vector<std::unique_ptr<IndexTablet>> left;
+  for (auto& tablet : tablets_) {
+    if (tablet->error) left.push_back(std::move(tablet));
+  }
+  std::erase(tablets_, nullptr);
+  for (const auto& one : left) {
     merge_.remove(*one);
     CO_TRY_VOID(add_tablets(*table, one->rows, one->after));
   }
-  std::erase_if(tablets_, [&gone](const auto& tablet) {
-    return std::ranges::find(gone, tablet.get()) != gone.end();
-  });
   co_return Result<void>();
 }
 
@@ -384,8 +436,7 @@ Async<Result<void>> IndexRead::wait_for(Waiting what) {
     const int64_t waited_us = home_.timers().now_us() - since_us;
     CO_TRY_VOID(check_patience(what, waited_us));
     if (!left && waited_us >= keep_us()) {
-      if (has_cursors()) home_.count_released_cursor();
-      co_await leave_tablets();
+      co_await release_tablets();
       left = true;
       continue;
     }
@@ -398,9 +449,6 @@ Async<Result<void>> IndexRead::wait_for(Waiting what) {
   }
   alarm_.cancel();
   home_.memory_queue().leave(home_.memory(), *this);
-  if (left) {
-    CO_TRY_VOID(enter_tablets());
-  }
   co_return Result<void>();
 }
 
@@ -422,17 +470,18 @@ NodeMemory::Room IndexRead::take_room(NodeMemory::Turn turn) {
   return NodeMemory::Room::given;
 }
 
-void IndexRead::count_batch(IndexTablet& tablet, size_t bytes) {
-  const auto change = static_cast<ptrdiff_t>(bytes) - static_cast<ptrdiff_t>(tablet.counted_bytes);
-  tablet.counted_bytes = bytes;
-  batch_bytes_ = static_cast<size_t>(static_cast<ptrdiff_t>(batch_bytes_) + change);
-  home_.count_answers(change);
+// Of the tablet's batch; counted by the next count().
+void IndexRead::hold(IndexTablet& tablet, size_t bytes) {
+  batch_bytes_ = batch_bytes_ - tablet.held_bytes + bytes;
+  tablet.held_bytes = bytes;
 }
 
-void IndexRead::count_chunk() {
-  const size_t now = builder_.bytes();
-  home_.count_answers(static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(chunk_bytes_));
-  chunk_bytes_ = now;
+// Updates the count of the node's memory.
+void IndexRead::count() {
+  const size_t now = batch_bytes_ + hit_bytes_ + builder_.bytes();
+  if (now == counted_bytes_) return;
+  home_.count_answers(static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_));
+  counted_bytes_ = now;
 }
 
 // ---- called by the session

@@ -2,21 +2,23 @@
 // in every tablet that holds rows of the read (index_tablet.h), each on the shard of its tablet,
 // and merges what they find (index_merge.h) into chunks: each hit is a row of them.
 //
-// All cursors are opened, and each has given its first batch, before the first chunk is sent. A
-// tablet whose cursor has nothing left in memory and holds up the merge gives its next batch; the
-// others wait meanwhile. So the read holds at most one batch of each tablet.
+// All cursors are opened, some at a time, and each has given its first batch, before the first
+// chunk is sent. A tablet whose cursor has nothing left in memory and holds up the merge gives its
+// next batch; the others wait meanwhile. So the read holds at most one batch of each tablet.
 //
 // A tablet that is gone or was altered: the read waits for a newer table map on its shard and goes
 // on, behind the last position of that tablet, with those that now hold its rows.
 //
 // A stream that waits (for credit, for its peer to read, for memory) keeps its cursors and batches
-// for as long as a ReadOp keeps its cursor. It then gives them up and begins again behind the last
-// position that it has sent, so that it neither pins memory nor returns what has died meanwhile. A
-// hit that was begun stays: it owns its bytes.
+// for as long as a ReadOp keeps its cursor. It then gives them up, and each tablet goes on behind
+// the last position that was sent or that it has passed without a hit: the read neither pins memory
+// nor returns what has died meanwhile. A hit that was begun stays: it owns its bytes, which are
+// counted.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@
 #include "net/server/shard/session_read.h"
 #include "net/wire/chunk_builder.h"
 #include "net/wire/index_codec.h"
+#include "net/wire/status.h"
 
 namespace cellar::server {
 
@@ -43,6 +46,9 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
   // The first batches are smaller: many reads need no second one.
   static constexpr size_t kFirstBatchBytes = 64 * 1024;
   static constexpr size_t kBatchHits = 256;
+  static constexpr size_t kTabletsAtOnce = 64;
+  // Each tablet's cursor has the bounds of the read: of all tablets together, so many bytes.
+  static constexpr size_t kMaxBoundsBytes = 64u << 20;
 
   struct Request {
     wire::FrameHeader header;
@@ -73,31 +79,33 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
   void came_back();
 
  private:
-  enum class Fill : uint8_t { full, dry, ended };
+  enum class Fill : uint8_t { full, dry, ended, too_large };
   enum class Waiting : uint8_t { client, memory };
 
   Async<void> run();
   Async<Result<void>> answer();
   Result<void> enter_tablets();
-  Async<void> leave_tablets();
+  Async<void> leave_cursors();
+  Async<void> release_tablets();
   bool has_cursors() const;
   Result<void> add_tablets(const engine::TableEntry& table, const RowSet& rows,
                            const std::string& after);
   Result<const engine::TableEntry*> find_table() const;
 
   Fill fill_chunk();
+  void take_hit();
   bool put_hit();
   bool is_complete() const;
   void send_chunk();
   void finish();
 
   Async<Result<void>> fetch();
-  engine::IndexBatchLimits batch_limits() const;
+  void start(std::vector<IndexSource*>& wanted);
+  engine::IndexBatchLimits batch_limits(const IndexTablet& tablet) const;
   Async<Result<void>> take_in(const std::vector<IndexSource*>& fetched);
-  Result<void> check_sizes(const engine::IndexBatch& batch) const;
   Async<Result<void>> follow(const std::vector<IndexTablet*>& gone);
   Async<Result<void>> wait_for_map(const std::vector<IndexTablet*>& gone);
-  Async<Error> not_ready(Error why);
+  Async<Result<void>> check_ready();
 
   Async<Result<void>> wait_for(Waiting what);
   bool is_served(Waiting what) const;
@@ -107,8 +115,8 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
   int64_t patience_us(Waiting what, bool left) const;
   Result<void> check_wanted() const;
   void arm(int64_t until_us);
-  void count_batch(IndexTablet& tablet, size_t bytes);
-  void count_chunk();
+  void hold(IndexTablet& tablet, size_t bytes);
+  void count();
   void map_wait_over() override { changed_.notify_all(); }
   NodeMemory::Room take_room(NodeMemory::Turn turn) override;
 
@@ -117,7 +125,7 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
   const TableId table_;
   const std::string table_name_;
   const uint64_t index_;
-  const RowSet rows_;
+  RowSet rows_;  // until the tablets are entered
   IndexReadSpec spec_;
   const uint64_t limit_;  // 0: none
   const int64_t deadline_us_;
@@ -125,10 +133,11 @@ class IndexRead final : public SessionRead, private MapWaiter, private MemoryWai
 
   std::vector<std::unique_ptr<IndexTablet>> tablets_;
   IndexMerge merge_;
-  size_t away_ = 0;  // tablets at work
-  bool first_batches_ = true;
-  size_t batch_bytes_ = 0;  // counted of all tablets
-  size_t chunk_bytes_ = 0;  // counted of the builder
+  size_t away_ = 0;                       // tablets at work
+  size_t batch_bytes_ = 0;                // held by all tablets
+  size_t hit_bytes_ = 0;                  // by hit_
+  size_t counted_bytes_ = 0;              // in the node's memory
+  std::optional<wire::TabletHint> hint_;  // sent with the error
 
   wire::ChunkBuilder builder_;
   engine::IndexHit hit_;  // the one that is being written

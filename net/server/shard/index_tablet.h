@@ -23,7 +23,7 @@ struct IndexTablet final : IndexSource, HandedOver, DeferredTask {
   TabletId tablet;
   Epoch epoch;
   uint64_t map_version = 0;  // that names the tablet so
-  size_t counted_bytes = 0;  // of the batch, in the node's memory
+  size_t held_bytes = 0;     // by the batch, as the read counts them
 
   // Results of fetch().
   std::unique_ptr<engine::IndexScan> cursor;  // null: not opened, failed, or at its end

@@ -96,15 +96,21 @@ class Read {
     }
   }
   // Positions in the order in which they come, at most `limit`. With `changes` tablets are often
-  // replaced by others.
+  // replaced by others, and batches and cursors given up.
   std::vector<std::string> run(size_t limit, bool changes) {
     std::vector<std::string> found;
     while (!merge_.done() && found.size() < limit) {
+      if (changes && random_.one_in(16)) {
+        merge_.drop_batches(found.empty() ? "" : found.back());
+        for (const auto& source : sources_) source->cursor.reset();
+      }
       if (merge_.next() != nullptr) {
         found.push_back(merge_.take().position);
         continue;
       }
-      for (IndexSource* one : merge_.wanted()) fetch(static_cast<Source&>(*one), changes);
+      for (IndexSource* one : merge_.wanted(1 + random_.below(4))) {
+        fetch(static_cast<Source&>(*one), changes);
+      }
     }
     return found;
   }
@@ -197,11 +203,11 @@ TEST(IndexMerge, NothingIsGivenBeforeEveryTabletHasAnswered) {
   IndexMerge merge(false);
   merge.add(a);
   merge.add(b);
-  EXPECT_EQ(merge.wanted().size(), 2u);
+  EXPECT_EQ(merge.wanted(9).size(), 2u);
   a.batch.hits = {hit_at("1")};
   merge.filled(a);
   EXPECT_EQ(merge.next(), nullptr);
-  EXPECT_EQ(merge.wanted(), std::vector<IndexSource*>{&b});
+  EXPECT_EQ(merge.wanted(9), std::vector<IndexSource*>{&b});
   b.batch.done = true;
   merge.filled(b);
   ASSERT_NE(merge.next(), nullptr);
@@ -228,7 +234,7 @@ TEST(IndexMerge, ATabletThatHasPassedAHitDoesNotHoldItUp) {
   ASSERT_NE(merge.next(), nullptr);
   EXPECT_EQ(merge.take().position, "3");
   EXPECT_EQ(merge.next(), nullptr);
-  EXPECT_EQ(merge.wanted(), std::vector<IndexSource*>{&b});
+  EXPECT_EQ(merge.wanted(9), std::vector<IndexSource*>{&b});
   EXPECT_EQ(b.after, "3");
   b.begin_batch();
   b.batch.hits = {hit_at("4")};
@@ -254,6 +260,35 @@ TEST(IndexMerge, ReversedATabletPassesDownwards) {
   b.batch.done = true;
   merge.filled(b);
   EXPECT_EQ(merge.take().position, "1");
+}
+
+TEST(IndexMerge, ASourceWhoseBatchIsDroppedGoesOnBehindWhatItHadPassed) {
+  IndexSource a;
+  IndexSource b;
+  IndexSource c;
+  IndexMerge merge(false);
+  for (IndexSource* one : {&a, &b, &c}) merge.add(*one);
+  a.batch.hits = {hit_at("2"), hit_at("7")};
+  merge.filled(a);
+  b.batch.passed = "6";
+  merge.filled(b);
+  c.batch.done = true;
+  merge.filled(c);
+  EXPECT_EQ(merge.take().position, "2");
+  merge.drop_batches("2");
+  EXPECT_EQ(a.after, "2");
+  EXPECT_EQ(b.after, "6");
+  EXPECT_TRUE(c.done());
+  EXPECT_EQ(merge.next(), nullptr);
+  EXPECT_EQ(merge.wanted(1).size(), 1u);
+  EXPECT_EQ(merge.wanted(9), (std::vector<IndexSource*>{&b, &a}));
+  a.begin_batch();
+  a.batch.hits = {hit_at("5")};
+  a.batch.done = true;
+  merge.filled(a);
+  EXPECT_EQ(merge.take().position, "5");
+  EXPECT_TRUE(a.done());
+  EXPECT_FALSE(merge.done());
 }
 
 TEST(IndexMerge, ThePartsAreTheRowsOfTheTabletsThatTheyTouch) {

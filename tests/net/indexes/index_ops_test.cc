@@ -105,6 +105,26 @@ TEST_F(IndexOps, RefusalsChangeNothing) {
   EXPECT_EQ(create({}, "ninth"), Errc::failed_precondition);
 }
 
+// Checked before anything is copied, and not echoed.
+TEST_F(IndexOps, ADefinitionOfAnySizeIsRefusedBriefly) {
+  const auto says = [this](const wire::CreateIndexShape& shape, std::string_view what) {
+    auto answer = peer.ask(Op::CreateIndex, wire::create_index_body("t", "i", shape));
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->code(), Errc::invalid_argument);
+    EXPECT_EQ(answer->message(), what);
+  };
+  says({.covered = std::vector(100'000, std::pair<std::string, std::string>("g", "p"))},
+       "index 'i' covers 100000 columns; at most 15 are allowed");
+  says({.parts = std::vector(1'000'000, fb::IndexPart::Value)},
+       "index 'i' has 1000000 key parts; at most 3 exist");
+  says({.covered = {{"g", std::string(16'385, 'p')}}},
+       "index 'i': a qualifier of 16385 bytes; at most 16384 are allowed");
+  says({.covered = {{std::string(65, 'g'), "p"}}},
+       "index 'i': a family name of 65 bytes; at most 64 are allowed");
+  says({.qualifier = std::string(16'385, 'p')},
+       "index 'i': a qualifier of 16385 bytes; at most 16384 are allowed");
+}
+
 TEST_F(IndexOps, WhatIsAbsentInAnAlterationStays) {
   ASSERT_EQ(create({.max_age_us = 5'000}), Errc::ok);
   const auto index = [this] {

@@ -116,6 +116,63 @@ TEST_F(IndexReadTest, AnIndexThatIsNotReadyIsRefusedWithTheShareOfTheTable) {
   EXPECT_EQ(scans(), 0u);
 }
 
+// It opens no tablet that would refuse it.
+TEST_F(IndexReadTest, AnIndexThatIsNotReadyIsRefusedAlsoWhereAFilterPassesNothing) {
+  put("a", "f", "r", "v", 1000);
+  ASSERT_EQ(peer.code_of(Op::FlushTable, wire::flush_body("t")), Errc::ok);
+  ASSERT_EQ(peer.code_of(Op::CreateIndex, wire::create_index_body("t", "late", {.qualifier = "r"})),
+            Errc::ok);
+  const wire::ReadIndexShape nothing{.whole_rows = true,
+                                     .filter = {wire::filter_node(fb::FilterKind::BlockAll)}};
+  EXPECT_EQ(code("t", "late", nothing), Errc::failed_precondition);
+  EXPECT_EQ(code("t", "i", nothing), Errc::ok);
+}
+
+TEST_F(IndexReadTest, BoundsHaveLimits) {
+  create_index(
+      "q", {.qualifier = std::nullopt, .parts = {fb::IndexPart::Qualifier, fb::IndexPart::Time}});
+  const auto says = [this](std::string_view index, const wire::ReadIndexShape& shape,
+                           std::string_view what) {
+    const Cells refused = read(index, shape);
+    ASSERT_EQ(refused.size(), 1u);
+    EXPECT_TRUE(refused.front().starts_with(what)) << refused.front();
+  };
+  const size_t cell_bytes = bed.shard(0).options().engine.limits.cell_bytes;
+  says("i", {.value = std::string(cell_bytes + 1, 'v')},
+       "!INVALID_ARGUMENT: the start of the values asked for has ");
+  says("q", {.qualifier = std::string((16 << 10) + 1, 'q')},
+       "!INVALID_ARGUMENT: the start of the qualifiers asked for has 16385 bytes; at most 16384");
+  EXPECT_EQ(read({.value = std::string(cell_bytes, 'v')}), Cells());
+  for (const char* row : {"c", "e", "g", "p", "r", "t"}) split(peer, row, row);
+  says("i", {.value = std::string(cell_bytes, 'v')},
+       "!RESOURCE_EXHAUSTED: the bounds of a read through index 'i' have ");
+  EXPECT_EQ(read("q", {.qualifier = std::string(16 << 10, 'q')}), Cells());
+  EXPECT_EQ(scans(), 0u);
+}
+
+// More tablets than begin their batches at once.
+TEST(IndexReads, OverManyTabletsWithAndWithoutMemory) {
+  IndexBed bed(3);
+  std::vector<std::string> splits;
+  Cells wanted;
+  for (int i = 1; i < 150; ++i) splits.push_back(fmt::format("{:03}", i));
+  bed.create_table(splits);
+  bed.create_index("i");
+  for (int i = 0; i < 150; ++i) {
+    bed.set(fmt::format("{:03}", i), fmt::format("{:03}", (i * 7) % 150), 1000);
+    const int row = (i * 43) % 150;  // 7 * 43 is 1 modulo 150
+    wanted.push_back(fmt::format("{:03} f:q@1000={:03}", row, i));
+  }
+  EXPECT_EQ(bed.read(), wanted);
+  // Full from the first tablet on.
+  const auto most = static_cast<ptrdiff_t>(bed.bed.shard(0).memory().answers_bound()) - 1;
+  bed.bed.shard(0).count_answers(most);
+  EXPECT_EQ(bed.read(), wanted);
+  EXPECT_EQ(bed.read({.limit = 3}), Cells(wanted.begin(), wanted.begin() + 3));
+  bed.bed.shard(0).count_answers(-most);
+  EXPECT_EQ(bed.held_bytes(), 0u);
+}
+
 // ---- streams
 
 // 40 hits, each with 40 KiB in a covered column.
@@ -256,6 +313,22 @@ TEST_F(IndexStreamTest, AReadWaitsForMemoryAndForAPeerThatDoesNotReceive) {
   EXPECT_EQ(held_bytes(), 0u);
 }
 
+// Its own half-full chunk is part of what it would wait for.
+TEST_F(IndexStreamTest, AReadThatHoldsPartOfAChunkDoesNotWaitForMemory) {
+  const auto most = static_cast<ptrdiff_t>(bed.shard(0).memory().answers_bound()) - 1;
+  bed.shard(0).count_answers(most);
+  Cells keys;
+  for (int i = 0; i < kHits; i += 2) keys.push_back(row(i));
+  begin({.keys = keys, .credits = 64});
+  bed.world().run_for_us(1'000'000);
+  EXPECT_GT(chunks(), 0u);
+  bed.world().run_for_us(10'000'000);
+  EXPECT_EQ(complete_rows(), keys);
+  EXPECT_EQ(scans(), 0u);
+  bed.shard(0).count_answers(-most);
+  EXPECT_EQ(held_bytes(), 0u);
+}
+
 // A hit of several chunks has its position where it ends.
 TEST_F(IndexStreamTest, ALargeHitSpansChunks) {
   for (int i = 0; i < 10; ++i)
@@ -272,6 +345,7 @@ TEST_F(IndexStreamTest, ALargeHitSpansChunks) {
   begin({.value = "000", .whole_rows = true, .credits = 2});
   bed.world().run_for_us(10'000'000);
   EXPECT_EQ(scans(), 1u);
+  EXPECT_GT(held_bytes(), 500'000u);
   credit(1);
   EXPECT_EQ(finish(), Errc::ok);
   EXPECT_EQ(complete_rows(), (Cells{"a000", "big"}));
@@ -333,6 +407,27 @@ TEST_F(IndexStreamTest, AHandleThatNamesATabletReadsItAlone) {
   EXPECT_EQ(ask({}), Errc::aborted);
   EXPECT_EQ(ask({.keys = {row(0), row(2)}}), Errc::ok);
   EXPECT_EQ(complete_rows(), (Cells{row(0), row(2)}));
+}
+
+// The client's map is stale: the answer names the tablet that has the rows now.
+TEST_F(IndexStreamTest, AStreamThatNamesATabletEndsWithAHintWhenItIsReplaced) {
+  const engine::TabletDescriptor left = tablet_of("a");
+  Cells keys;
+  for (int i = 0; i < kHits; i += 2) keys.push_back(row(i));
+  peer.send(wire::bind_frame(1, {.table = "t", .tablet_id = left.id.value()}));
+  peer.send(wire::request_frame(Op::ReadIndex, 5,
+                                wire::read_index_body("", "c", {.keys = keys, .credits = 1}),
+                                FrameKind::request, 0, 1));
+  bed.world().run_for_us(100'000);
+  Peer other(bed);
+  split(other, "a", "a015");
+  credit(64);
+  auto end = peer.answer(5);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code(), Errc::aborted);
+  const auto* status = end->root<fb::Status>();
+  EXPECT_NE(status->tablet_id(), 0u);
+  EXPECT_NE(status->tablet_id(), left.id.value());
 }
 
 // Many tablets on three shards, random writes and reads, tablets that split, move and merge between

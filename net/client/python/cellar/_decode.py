@@ -189,7 +189,7 @@ class RowAssembler:
         self._bytes = 0  # of the chunks since it began
         self._notes = (False, False)
         self._figures = (0, 0, 0)  # runs, runs opened, commit stamp
-        self.position = b""  # of the last complete hit of an index; empty: none
+        self.position = b""  # of the last hit of an index that the last chunk completes; empty: none
 
     @property
     def in_row(self) -> bool:
@@ -207,7 +207,7 @@ class RowAssembler:
         arena = body.vector(chunk, CHUNK_ARENA, 1)
         self._notes = bool(chunk.Repeated()), bool(chunk.AnswerNotKept())
         self._figures = int(chunk.Runs()), int(chunk.RunsOpened()), int(chunk.CommitStamp())
-        self.position = bytes(body.vector(chunk, CHUNK_POSITION, 1)) or self.position
+        self.position = bytes(body.vector(chunk, CHUNK_POSITION, 1))
         labels = [
             tuple(bytes(names).decode(errors="replace").split(","))
             for names in body.tables(chunk.LabelSetsLength(), chunk.LabelSets)
