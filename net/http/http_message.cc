@@ -32,6 +32,10 @@ bool HttpRequest::from_loopback() const {
 }
 
 std::string HttpRequest::parameter(std::string_view name) const {
+  return find_parameter(name).value_or("");
+}
+
+std::optional<std::string> HttpRequest::find_parameter(std::string_view name) const {
   std::string_view rest = query;
   while (!rest.empty()) {
     const std::string_view pair = rest.substr(0, rest.find('&'));
@@ -40,7 +44,7 @@ std::string HttpRequest::parameter(std::string_view name) const {
     if (pair.substr(0, equals) != name) continue;
     return decoded(pair.substr(std::min(equals + 1, pair.size())));
   }
-  return {};
+  return std::nullopt;
 }
 
 HttpResponse error_response(int status, std::string_view code, std::string_view message) {

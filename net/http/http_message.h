@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,7 @@ struct HttpRequest {
   bool from_loopback() const;
   // A query parameter with %XX decoded; empty if absent.
   std::string parameter(std::string_view name) const;
+  std::optional<std::string> find_parameter(std::string_view name) const;
 };
 
 struct HttpResponse {

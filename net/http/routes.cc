@@ -77,6 +77,8 @@ constexpr Route kRoutes[] = {
     {Method::post, "/api/v1/retention/apply", kAlterRule, true, handle_apply},
     {Method::post, "/api/v1/retention/undo", as(Op::UndoRule, TableIn::body), true, handle_undo},
     {Method::get, "/api/v1/cells", as(Op::ReadRows, TableIn::query_table), true, handle_cells},
+    {Method::get, "/api/v1/indexes/cells", as(Op::ReadIndex, TableIn::query_table), true,
+     handle_index_cells},
     {Method::get, "/api/v1/profile", as(Op::ServerInfo), true, handle_profile},
     {Method::get, "/api/v1/openapi.json", kOpen, false, handle_asset},
     // ---- console
@@ -96,6 +98,8 @@ constexpr Route kRoutes[] = {
     {Method::get, "/console/tables.js", kOpen, false, handle_asset},
     {Method::get, "/console/reclaim.js", kOpen, false, handle_asset},
     {Method::get, "/console/cells.js", kOpen, false, handle_asset},
+    {Method::get, "/console/indexes.js", kOpen, false, handle_asset},
+    {Method::get, "/console/index_query.js", kOpen, false, handle_asset},
     {Method::get, "/console/format.js", kOpen, false, handle_asset},
     {Method::get, "/console/rules.js", kOpen, false, handle_asset},
     {Method::get, "/console/api.js", kOpen, false, handle_asset},

@@ -61,8 +61,10 @@ Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_reclaim(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_rule_history(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_audit(HttpNode& node, const HttpRequest& request);
-// ---- handlers_changes.cc ----
+// ---- handlers_cells.cc ----
 Async<HttpResponse> handle_cells(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_index_cells(HttpNode& node, const HttpRequest& request);
+// ---- handlers_changes.cc ----
 Async<HttpResponse> handle_drain(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_reload(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_release_clock(HttpNode& node, const HttpRequest& request);

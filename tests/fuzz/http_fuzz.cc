@@ -31,6 +31,7 @@ void fill(server::Peer& peer) {
     CHECK(peer.code_of(op, std::move(body)) == Errc::ok);
   };
   done(fb::Op::CreateTable, wire::create_table_body("t", {"f", "g"}, {"m"}));
+  done(fb::Op::CreateIndex, wire::create_index_body("t", "i"));
   done(fb::Op::MutateRow, wire::set_body("t", "r", "f", "q", "value", 1000));
   done(fb::Op::FlushTable, wire::flush_body("t"));
   done(fb::Op::MutateRow, wire::set_body("t", "a\xff", "f", "", "\"\n\xc3", 2000));
@@ -99,6 +100,8 @@ std::vector<std::string> http_seeds() {
         seed_of(kServing, 255, fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", target)));
   };
   get("/api/v1/cells?table=t&prefix=a%5CxFF&dead=0&limit=1&after=");
+  get("/api/v1/indexes/"
+      "cells?table=t&index=i&value_from=a%5CxFF&value_through=z&explain=1&after=6100");
   get("/api/v1/history?range=day");
   get("/api/v1/table?name=%74");
   const auto post = [&](std::string_view path, std::string_view body) {

@@ -1,4 +1,5 @@
 // The API of a running node: its answers match its description, and changes are protected.
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -124,6 +125,34 @@ class HttpApi : public HttpBed {
     EXPECT_EQ(Schema(document_).problem(value, answer_schema(document_, path, "get"), path), "");
     return value;
   }
+  // "by_mail" of users, on the value and time of f:mail; waits until it is ready.
+  void make_index() {
+    auto client = connect();
+    client::IndexSpec index;
+    index.name = "by_mail";
+    index.family = "f";
+    index.qualifier = "mail";
+    index.parts = {client::IndexPart::value, client::IndexPart::time};
+    index.covered = {{"f", "name"}};
+    const auto made = client->create_index("users", index);
+    ASSERT_TRUE(made) << made.error().message;
+    for (int i = 0; i < 500; ++i) {
+      const auto all = client->describe_indexes("users");
+      ASSERT_TRUE(all) << all.error().message;
+      if (all->at(0).ready) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    FAIL() << "the index does not become ready";
+  }
+  // Sends a request and expects a refusal.
+  int refusal(const std::string& target) {
+    const HttpAnswer answer = get(target);
+    EXPECT_EQ(Schema(document_).problem(json::parse(answer.body),
+                                        document_.at("components").at("schemas").at("Error"), ""),
+              "")
+        << answer.body;
+    return answer.status;
+  }
   json::value change(const std::string& path, const std::string& body) {
     const HttpAnswer answer = post(path, body);
     EXPECT_EQ(answer.status, 200) << path << " " << answer.body;
@@ -151,9 +180,11 @@ TEST_F(HttpApi, TheDescriptionNamesEveryRouteAndNoOther) {
 }
 
 TEST_F(HttpApi, EveryAnswerIsAsDescribed) {
+  make_index();
   const std::map<std::string, std::string> queries = {
       {"/api/v1/table", "?name=users"},
       {"/api/v1/cells", "?table=users&limit=50"},
+      {"/api/v1/indexes/cells", "?table=users&index=by_mail&limit=50"},
       {"/api/v1/retention/history", "?table=users&family=f"}};
   size_t asked = 0;
   for (const http::Route& route : http::routes()) {
@@ -236,6 +267,72 @@ TEST_F(HttpApi, CellsAreFiltered) {
   EXPECT_EQ(found("family=f%7Cg&value=.*4&dead=0"), "mail-7-4");
   EXPECT_EQ(get("/api/v1/cells?table=users&value=%28").status, 400);
   EXPECT_EQ(get("/api/v1/cells?table=users&versions=some").status, 400);
+}
+
+TEST_F(HttpApi, CellsAreFoundThroughAnIndex) {
+  make_index();
+  client::Mutation named("user0007");
+  named.set("f", "name", "Seven", 9000);
+  ASSERT_TRUE(connect()->mutate_row("users", named));
+  const std::string base = "/api/v1/indexes/cells?table=users&index=by_mail";
+  const json::value one = ask(base + "&value=mail-7-4");
+  ASSERT_EQ(one.at("hits").as_array().size(), 1u) << json::serialize(one);
+  const json::value& hit = one.at("hits").at(0);
+  EXPECT_EQ(hit.at("row").as_string(), "user0007");
+  EXPECT_EQ(hit.at("timestamp").as_string(), "4000");
+  EXPECT_TRUE(hit.at("found").as_bool());
+  EXPECT_EQ(hit.at("covered").at(0).at("value").as_string(), "Seven");
+  EXPECT_FALSE(one.at("more").as_bool());
+  const auto values = [&](const std::string& conditions) {
+    std::string all;
+    const json::value page = ask(base + conditions);
+    for (const json::value& each : page.at("hits").as_array()) {
+      all += (all.empty() ? "" : " ") + std::string(each.at("value").as_string());
+    }
+    return all;
+  };
+  EXPECT_EQ(values("&value_from=mail-38&value_to=mail-39-4"), "mail-38-4");
+  EXPECT_EQ(values("&value_from=mail-38&value_through=mail-39-4"), "mail-38-4 mail-39-4");
+  EXPECT_EQ(values("&reversed=1&limit=1"), "mail-9-4");
+  EXPECT_EQ(values("&reversed=1&limit=2&prefix=user003"), "mail-39-4 mail-38-4");
+  EXPECT_EQ(values("&value=mail-7-3"), "");
+  EXPECT_EQ(values("&value="), "");
+  EXPECT_EQ(values("&value=mail-7-4&until_us=4000"), "");
+  // The rule keeps the version before.
+  const json::value why = ask(base + "&value_from=mail-7&value_to=mail-8&explain=1");
+  std::map<std::string, std::string> causes;
+  for (const json::value& each : why.at("hits").as_array()) {
+    causes[std::string(each.at("value").as_string())] = each.at("cause").as_string();
+    EXPECT_EQ(each.at("found").as_bool(), each.at("value").as_string() == "mail-7-4");
+  }
+  EXPECT_EQ(causes["mail-7-3"], "not_newest");
+  // Over all pages every hit comes once, in order.
+  std::vector<std::string> all;
+  std::string after;
+  for (int pages = 0; pages < 60; ++pages) {
+    const json::value page = ask(base + "&limit=7&after=" + after);
+    for (const json::value& each : page.at("hits").as_array()) {
+      all.emplace_back(each.at("value").as_string());
+    }
+    if (!page.at("more").as_bool()) break;
+    after = page.at("next").as_string();
+  }
+  EXPECT_EQ(all.size(), 40u);
+  EXPECT_TRUE(std::ranges::is_sorted(all));
+}
+
+TEST_F(HttpApi, AnIndexRefusesWhatItCannotAnswer) {
+  make_index();
+  const std::string base = "/api/v1/indexes/cells?table=users&index=by_mail";
+  EXPECT_EQ(refusal("/api/v1/indexes/cells?table=absent&index=by_mail"), 404);
+  EXPECT_EQ(refusal("/api/v1/indexes/cells?table=users&index=absent"), 404);
+  EXPECT_EQ(refusal("/api/v1/indexes/cells?table=users"), 404);
+  for (const char* bad :
+       {"&value=a&value_from=b", "&value_to=a&value_through=b", "&value_from=b&value_to=a",
+        "&value=%5Cq", "&qualifier=mail", "&since_us=5&until_us=5", "&since_us=noon", "&limit=101",
+        "&limit=many", "&after=0", "&after=xx", "&after=00"}) {
+    EXPECT_EQ(refusal(base + bad), 400) << bad;
+  }
 }
 
 TEST_F(HttpApi, TablesAndFamiliesComeAndGo) {
@@ -369,6 +466,7 @@ struct Family {
 };
 
 TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
+  make_index();
   // A reading is cached for a moment.
   const std::string last = R"(cellar_requests_total{op="put",code="ok"} 40)";
   HttpAnswer answer;
@@ -524,6 +622,10 @@ TEST_F(HttpPrincipals, MayWhatTheyMayOverTheProtocol) {
   EXPECT_EQ(ask("reader", "/api/v1/cells?table=absent").status, 403);
   EXPECT_EQ(ask("everywhere", "/api/v1/cells?table=absent").status, 404);
   EXPECT_EQ(ask("boss", "/api/v1/cells?table=users").status, 403);
+  EXPECT_EQ(ask("reader", "/api/v1/indexes/cells?table=users&index=i").status, 404);
+  EXPECT_EQ(ask("reader", "/api/v1/indexes/cells?table=orders&index=i").status, 403);
+  EXPECT_EQ(ask("boss", "/api/v1/indexes/cells?table=users&index=i").status, 403);
+  EXPECT_EQ(ask("", "/api/v1/indexes/cells?table=users&index=i").status, 401);
   EXPECT_EQ(ask("reader", "/api/v1/table?name=users").status, 200);
   EXPECT_EQ(ask("reader", "/api/v1/table?name=orders").status, 403);
   const std::string shown = ask("reader", "/api/v1/tables").body;

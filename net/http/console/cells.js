@@ -2,13 +2,13 @@
 import { get } from "./api.js";
 import { bytes, count, escaped, grid, h, moment, put, rawBytes, text, until } from "./format.js";
 
-const CAUSES = { max_age: "by age", max_versions: "pushed out by newer versions", expiry: "by its own expiry", deleted: "deleted", hidden: "hidden by a rule that can be undone", none: "" };
+export const CAUSES = { max_age: "by age", max_versions: "pushed out by newer versions", expiry: "by its own expiry", deleted: "deleted", hidden: "hidden by a rule that can be undone", none: "" };
 
 // Kept from one visit of the view to the next, and in the address, so that a link shows the same.
 const asked = { table: "", prefix: "", dead: true, family: "", qualifier: "", value: "", versions: "", since: "", until: "", as: "text", numbers: false };
 const FILTERS = ["family", "qualifier", "value", "versions", "since", "until"];  // empty: everything
 
-const FORMS = {
+export const FORMS = {
   text: ["text", (value) => text(value)],
   hex: ["hex", (value) => [...rawBytes(value)].map((b) => b.toString(16).padStart(2, "0")).join(" ")],
   int64: ["64-bit number", (value) => {
@@ -49,7 +49,7 @@ function filters() {
   for (const name of ["since", "until"]) if (asked[name]) told[`${name}_us`] = timeOf(asked[name]);
   return told;
 }
-function timeOf(source) {
+export function timeOf(source) {
   if (/^\d{1,19}$/.test(source)) return source;
   const ms = Date.parse(/[Zz]|[+-]\d\d:\d\d$/.test(source) ? source : `${source.replace(" ", "T")}${source.includes(":") ? "Z" : ""}`);
   if (Number.isNaN(ms)) throw new Error(`"${source}" is no time: write 2026-01-31, 2026-01-31 12:00 (UTC) or microseconds.`);

@@ -4,6 +4,7 @@ import { duration, h, put } from "./format.js";
 import { backups } from "./backups.js";
 import { cells } from "./cells.js";
 import { doctor } from "./doctor.js";
+import { indexQuery } from "./index_query.js";
 import { compactions } from "./merges.js";
 import { nodeChoice, nodes } from "./nodes.js";
 import { overview } from "./overview.js";
@@ -14,7 +15,7 @@ import { useThemeButton } from "./theme.js";
 import { audit, settings, slow } from "./views.js";
 
 const EVERY_MS = 2000;
-const VIEWS = { overview, retention, tables, tablets, compactions, slow, cells, backups, audit, doctor, nodes, settings };
+const VIEWS = { overview, retention, tables, tablets, compactions, slow, cells, indexes: indexQuery, backups, audit, doctor, nodes, settings };
 const content = document.getElementById("content");
 const banner = document.getElementById("banner");
 let current = null;

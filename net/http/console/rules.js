@@ -56,6 +56,16 @@ export function parseAge(source) {
   return us;
 }
 
+// The age at which a rule kills by age alone; null: at none.
+export function killsAtAge(rule) {
+  if (rule === null || rule.max_versions) return null;
+  if (rule.max_age_us) return rule.max_age_us;
+  const ages = (rule.any_of ?? rule.all_of).map(killsAtAge);
+  if (rule.all_of) return ages.includes(null) ? null : Math.max(...ages);
+  const some = ages.filter((age) => age !== null);
+  return some.length === 0 ? null : Math.min(...some);
+}
+
 export function ruleText(rule, inner = false) {
   if (rule === null) return "never";
   if ("max_age_us" in rule) return `maxage=${age(rule.max_age_us)}`;

@@ -1,6 +1,7 @@
 // Tables: their rules in words, what these are doing, and the editor of a rule.
 import { get, post } from "./api.js";
 import { bytes, count, duration, grid, h, moment, put, text, until } from "./format.js";
+import { indexSection } from "./indexes.js";
 import { missedLine, standing, whyButton } from "./reclaim.js";
 import { parseRule, ruleText, ruleWords } from "./rules.js";
 import { addFamily, alterReclaim, createTable, dropFamily, dropTable, restoreTables } from "./schema.js";
@@ -76,6 +77,7 @@ function sheet(table, now, reclaim, open) {
     h("summary", { id: `table-${table.id}` }, head),
     table.families.length === 0 ? h("p", { class: "empty" }, "It has no families.") : grid([["Family"], ["Retention"], ["", "num"]], families, { class: "families" }),
     doing(table, now, whyButton(table, reclaim)),
+    indexSection(table),
     h("p", { class: "small links" }, h("a", { href: `#cells?${new URLSearchParams({ table: table.name })}` }, "Its cells"),
       h("button", { type: "button", class: "quiet", id: `add-${table.id}`, onclick: () => addFamily(table) }, "Add a family"), h("button", { type: "button", class: "quiet", id: `reclaim-${table.id}`, onclick: () => alterReclaim(table) }, "Reclaiming"),
       h("button", { type: "button", class: "quiet", id: `droptable-${table.id}`, onclick: () => dropTable(table) }, "Drop the table")));

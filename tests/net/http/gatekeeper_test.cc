@@ -183,6 +183,7 @@ std::map<std::string_view, Alike> alike() {
        {static_cast<uint16_t>(Op::AlterTable), TableIn::body, Need{{Role::schema}}}},
       {"/api/v1/audit", like(Op::AuditLog, TableIn::query_table)},
       {"/api/v1/cells", like(Op::ReadRows, TableIn::query_table)},
+      {"/api/v1/indexes/cells", like(Op::ReadIndex, TableIn::query_table)},
       {"/api/v1/retention/history", like(Op::RuleHistory, TableIn::query_table)},
       {"/api/v1/retention/preview", like(Op::PreviewRule, TableIn::body)},
       {"/api/v1/retention/undo", like(Op::UndoRule, TableIn::body)},

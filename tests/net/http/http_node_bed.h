@@ -156,8 +156,8 @@ inline std::string http_request(const Route& route, std::string_view query, std:
   return text;
 }
 
-// What a client of the table "t" with the family "f" asks of each route: one request of each, in
-// the order of routes().
+// What a client of the table "t" with the family "f" and the index "i" asks of each route: one
+// request of each, in the order of routes().
 inline std::vector<std::string> request_of_each_route(std::string_view token = {}) {
   const auto body_of = [](std::string_view path) -> std::string_view {
     if (path.ends_with("/drain")) return R"({"drain": false})";
@@ -177,7 +177,7 @@ inline std::vector<std::string> request_of_each_route(std::string_view token = {
     const bool api = route.path.starts_with("/api/v1/");
     const bool by_name = route.gate.table == TableIn::query_name;
     std::string_view query;
-    if (api) query = by_name ? "name=t" : "table=t&family=f&limit=2";
+    if (api) query = by_name ? "name=t" : "table=t&family=f&index=i&limit=2";
     all.push_back(http_request(route, query, body_of(route.path), token));
   }
   return all;

@@ -29,6 +29,8 @@ TEST_P(HttpRoutes, AreAllAnsweredByANodeInMemory) {
   auto peer =
       secured ? server::come_as(node.bed(), "all") : std::make_unique<server::Peer>(node.bed());
   create_table(*peer);
+  ASSERT_EQ(peer->code_of(wire::fb::Op::CreateIndex, wire::create_index_body("t", "i")), Errc::ok);
+  node.run_for_us(60'000'000);
   node.serve();
   HttpPeer client(node);
   const std::vector<std::string> requests = request_of_each_route(secured ? "token-all" : "");
