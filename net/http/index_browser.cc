@@ -159,7 +159,7 @@ Async<Error> not_ready(ShardServer& shard, const BrowseIndexRequest& request, Er
     if (all->indexes[i].name != request.spec.index || all->states[i].ready) continue;
     why.message = fmt::format("index '{}' of table '{}' is not ready: {} % of the table is entered",
                               escape_bytes(request.spec.index), escape_bytes(request.table),
-                              static_cast<int>(all->states[i].share_done() * 100));
+                              std::min(static_cast<int>(all->states[i].share_done() * 100), 99));
   }
   co_return why;
 }

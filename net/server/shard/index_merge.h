@@ -17,6 +17,8 @@
 // the position of the hit, or has no more.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -73,7 +75,7 @@ class IndexMerge {
   bool done() const { return with_hits_.empty() && dry_.empty(); }
   // Sources without a hit that hold up next(), at most so many. REQUIRES: next() is null, and not
   // done().
-  std::vector<IndexSource*> wanted(size_t most) const;
+  std::vector<IndexSource*> wanted(size_t most = SIZE_MAX) const;
   // The batch of a wanted source is filled.
   void filled(IndexSource& source);
 
