@@ -391,7 +391,8 @@ Async<Result<std::string>> TabletIndexScan::first_of_row(const std::string& row)
   ReadSpec spec;
   spec.versions = newest_only() ? 1 : 0;
   FirstHit first(test_, index_, instant_.now_us, spec_.reversed);
-  CO_TRY_VOID(co_await rows_.visit_row(row, spec, index_.qualifier ? &indexed_ : nullptr, first));
+  const NamedColumns* columns = index_.qualifier ? &indexed_ : nullptr;
+  CO_TRY_VOID(co_await rows_.visit_row(row, spec, columns, first));
   if (firsts_.size() >= kMostFirsts) firsts_.clear();
   firsts_.emplace(row, first.position());
   co_return first.position();
