@@ -357,7 +357,7 @@ class IndexHistories : public testing::TestWithParam<uint64_t> {};
 TEST_P(IndexHistories, AnswerWhatAScanAnswers) {
   uint64_t compared = 0;
   uint64_t hits = 0;
-  for (const uint64_t round : test_seeds(10)) {
+  for (const uint64_t round : test_seeds(25)) {
     const bool chosen = std::getenv("CELLAR_SEED") != nullptr;
     const uint64_t seed = chosen ? round : GetParam() * 1000 + round;
     SCOPED_TRACE(fmt::format("seed {}", seed));
