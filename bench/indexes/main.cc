@@ -146,10 +146,14 @@ Async<void> read_rows(Bed& bed, const Sample& sample, uint64_t reads) {
     CountCells sink;
     auto started = engine.start_read(range.tablet.id, range.tablet.epoch, spec, sink, nullptr);
     CHECK(started.has_value(), "{}", started.error().to_string());
-    while (started->cursor) {
-      const engine::ScanStep step = started->cursor->run(sink);
-      if (step == engine::ScanStep::done) break;
-      co_await started->cursor->load();
+    const auto cursor = std::move(started->cursor);
+    for (engine::ScanStep step = started->step; step != engine::ScanStep::done;
+         step = cursor->run(sink)) {
+      if (step == engine::ScanStep::blocked) {
+        co_await cursor->load();
+      } else {
+        co_await yield_now();
+      }
     }
     CHECK(sink.cells == 1, "{} cells", sink.cells);
   }
