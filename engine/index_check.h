@@ -4,7 +4,7 @@
 //   forwards   every cell that a scan finds and the index must have has an entry
 //   backwards  every cell that a read through the index finds is found by a scan
 //
-// A cell that is written meanwhile is compared again as of a later moment before it counts.
+// A difference counts only if it is found again at a later time, because cells change meanwhile.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The work that completes a tablet's indexes on disk (SEMANTICS 11.6). Whatever writes a table
 // writes the entries of its cells for the indexes of the schema, so building means rewriting the
 // tables that are older than an index. Nothing but the tables records how far that is
-// (tablet/index_readiness.h): a start goes on where it stood. Memtables older than an index are
+// (tablet/index_readiness.h): a restart resumes the build. Memtables older than an index are
 // frozen (Tablet::alter) and flushed soon.
 //
 // A table whose sections were found damaged is rewritten too; its cells are whole.

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/index/index_key.h"
 #include "engine/iter/merging_iterator.h"
+#include "engine/lookup/candidate.h"
 #include "engine/lookup/tablet_index_scan.h"
 #include "engine/read/block_load.h"
 #include "engine/read/scan.h"
 #include "engine/sstable/index_section.h"
 #include "engine/tablet/refusals.h"
-#include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
@@ -23,26 +22,20 @@ constexpr int kLooks = 3;
 // A cell that the index must have.
 struct WantedCell {
   std::string row;
-  std::string qualifier;
-  int64_t timestamp_us = 0;
   std::string key;  // of its entry
 };
 
-// Collects the cells of the indexed columns that the index must have.
+// Collects the cells that the index must have.
 class Wanted final : public CellSink {
  public:
-  Wanted(const IndexSchema& index, std::vector<WantedCell>& to) : index_(index), to_(to) {}
+  Wanted(const IndexSchema& index, int64_t now_us, std::vector<WantedCell>& to)
+      : index_(index), test_(everything_, index), now_us_(now_us), to_(to) {}
 
   Flow cell(const CellView& cell) override {
     if (cell.family != index_.family) return Flow::more;
     if (index_.qualifier && cell.qualifier != *index_.qualifier) return Flow::more;
-    std::string row;
-    std::string qualifier;
-    append_row_prefix(row, cell.row);
-    append_row_prefix(qualifier, cell.qualifier);
-    WantedCell wanted{std::string(cell.row), std::string(cell.qualifier), cell.timestamp_us, {}};
-    if (append_index_key(wanted.key, index_, row, qualifier, cell.timestamp_us, cell.value))
-      to_.push_back(std::move(wanted));
+    if (test_.passes(cell.row, cell.qualifier, cell.timestamp_us, cell.value, now_us_, key_))
+      to_.push_back({std::string(cell.row), key_});
     return Flow::more;
   }
   Flow end_row(Bytes /*row*/) override {
@@ -53,7 +46,11 @@ class Wanted final : public CellSink {
 
  private:
   const IndexSchema& index_;
+  const IndexReadSpec everything_ = {};
+  CandidateTest test_;
+  const int64_t now_us_;
   std::vector<WantedCell>& to_;
+  std::string key_;
 };
 
 Async<Result<void>> run(ScanCursor& cursor, CellSink& sink) {
@@ -111,11 +108,6 @@ class EntryFinder {
   MergingIterator merge_;
 };
 
-bool is_past_own_age(const Tablet& tablet, const IndexSchema& index, int64_t timestamp_us) {
-  const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  return index.max_age_us && saturating_sub(now_us, timestamp_us) > *index.max_age_us;
-}
-
 void note_difference(IndexCheckReport& report, const std::string& row) {
   if (report.samples.size() < kMaxIndexCheckSamples) report.samples.push_back(row);
 }
@@ -131,7 +123,7 @@ Async<Result<std::vector<WantedCell>>> wanted_cells(Tablet& tablet, const IndexS
   if (index.match == IndexMatch::newest) spec.versions = 1;
   CO_TRY(const auto cursor, tablet.open_scan(spec));
   std::vector<WantedCell> wanted;
-  Wanted sink(index, wanted);
+  Wanted sink(index, tablet.shard().runtime.clock.now_us(), wanted);
   CO_TRY_VOID(co_await run(*cursor, sink));
   seen = sink.rows;
   last_row = cursor->last_row();
@@ -145,9 +137,7 @@ Async<Result<bool>> still_wanted(Tablet& tablet, const IndexSchema& index, const
   std::string last;
   CO_TRY(const auto wanted,
          co_await wanted_cells(tablet, index, KeyRange::single(row), 0, seen, last));
-  co_return std::ranges::any_of(wanted, [&](const WantedCell& cell) {
-    return cell.key == key && !is_past_own_age(tablet, index, cell.timestamp_us);
-  });
+  co_return std::ranges::any_of(wanted, [&](const WantedCell& cell) { return cell.key == key; });
 }
 
 Async<Result<bool>> is_missing(Tablet& tablet, const IndexSchema& index, EntryFinder& finder,
@@ -170,7 +160,6 @@ Async<Result<void>> check_forwards(Tablet& tablet, const IndexSchema& index, Ind
   report.rows += seen;
   EntryFinder finder(tablet, index.id);
   for (const WantedCell& cell : wanted) {
-    if (is_past_own_age(tablet, index, cell.timestamp_us)) continue;
     ++report.cells;
     CO_TRY(const bool missing, co_await is_missing(tablet, index, finder, cell));
     if (!missing) continue;

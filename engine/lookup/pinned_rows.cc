@@ -55,43 +55,58 @@ void PinnedRows::reset(const Version* version, Instant instant) {
 Async<Result<void>> PinnedRows::read_columns(Bytes row, const NamedColumns& columns,
                                              uint32_t versions, std::vector<HitCell>& cells,
                                              const TimeRange& times) {
-  if (!is_row_covered(version_->sources, row, as_of_.stamp)) {
-    CO_TRY(const bool done, co_await read_newest(row, columns, versions, cells));
-    if (done) co_return Result<void>{};
-  }
+  const bool done = co_await read_newest(row, columns, versions, cells);
+  if (done) co_return Result<void>{};
   ReadSpec spec;
   spec.versions = versions;
   if (versions == 0) spec.time_range = times;
   co_return co_await read_row(row, spec, cells, &columns);
 }
 
-Async<Result<bool>> PinnedRows::read_newest(Bytes row, const NamedColumns& columns,
-                                            uint32_t versions, std::vector<HitCell>& cells) {
-  NewestRead::Outcome outcome = newest_.run({.columns = columns,
-                                             .versions = versions,
-                                             .sources = version_->sources,
-                                             .row = row,
-                                             .stamp = as_of_.stamp,
-                                             .now_us = now_us_});
+NewestRead::Outcome PinnedRows::run_newest(Bytes row, const NamedColumns& columns,
+                                           uint32_t versions) {
+  if (is_row_covered(version_->sources, row, as_of_.stamp)) return NewestRead::Outcome::unfit;
+  return newest_.run({.columns = columns,
+                      .versions = versions,
+                      .sources = version_->sources,
+                      .row = row,
+                      .stamp = as_of_.stamp,
+                      .now_us = now_us_});
+}
+
+void PinnedRows::take_newest(std::vector<HitCell>& cells) {
+  for (size_t i = 0; i < newest_.cells(); ++i) {
+    const CellView cell = newest_.cell(i);
+    cells.push_back({std::string(cell.family),
+                     std::string(cell.qualifier),
+                     cell.timestamp_us,
+                     std::string(cell.value),
+                     {},
+                     {}});
+  }
+}
+
+bool PinnedRows::read_at_once(Bytes row, const NamedColumns& columns, uint32_t versions,
+                              std::vector<HitCell>& cells) {
+  const bool done = run_newest(row, columns, versions) == NewestRead::Outcome::done;
+  if (done) take_newest(cells);
+  newest_.clear();
+  return done;
+}
+
+Async<bool> PinnedRows::read_newest(Bytes row, const NamedColumns& columns, uint32_t versions,
+                                    std::vector<HitCell>& cells) {
+  NewestRead::Outcome outcome = run_newest(row, columns, versions);
   while (outcome == NewestRead::Outcome::blocked) {
     std::vector<BlockRequest*> requests;
     newest_.collect(requests);
     co_await load_blocks(std::move(requests));
     outcome = newest_.resume();
   }
-  if (outcome == NewestRead::Outcome::done) {
-    for (size_t i = 0; i < newest_.cells(); ++i) {
-      const CellView cell = newest_.cell(i);
-      cells.push_back({std::string(cell.family),
-                       std::string(cell.qualifier),
-                       cell.timestamp_us,
-                       std::string(cell.value),
-                       {},
-                       {}});
-    }
-  }
+  const bool done = outcome == NewestRead::Outcome::done;
+  if (done) take_newest(cells);
   newest_.clear();
-  co_return outcome == NewestRead::Outcome::done;
+  co_return done;
 }
 
 Async<Result<void>> PinnedRows::read_row(Bytes row, const ReadSpec& spec,

@@ -33,6 +33,9 @@ class PinnedRows {
 
   void reset(const Version* version, Instant instant);
 
+  // As read_columns(), without a wait: false, and nothing is appended, if it does not suffice.
+  bool read_at_once(Bytes row, const NamedColumns& columns, uint32_t versions,
+                    std::vector<HitCell>& cells);
   // Appends the living cells of these columns of the row, by column, newest first: the newest
   // `versions` of each; 0: all. Where these are many, only those of `times`, if versions is 0.
   // FAILED_PRECONDITION: they exceed kMaxRowBytes.
@@ -52,8 +55,10 @@ class PinnedRows {
     CommitStamp visible_stamp() const override { return stamp; }
   };
 
-  Async<Result<bool>> read_newest(Bytes row, const NamedColumns& columns, uint32_t versions,
-                                  std::vector<HitCell>& cells);
+  Async<bool> read_newest(Bytes row, const NamedColumns& columns, uint32_t versions,
+                          std::vector<HitCell>& cells);
+  NewestRead::Outcome run_newest(Bytes row, const NamedColumns& columns, uint32_t versions);
+  void take_newest(std::vector<HitCell>& cells);
 
   const SchemaSnapshot& schema_;
   const std::string& start_;

@@ -55,6 +55,8 @@ class FirstHit final : public CellSink {
   std::string position_;
 };
 
+enum class Verdict : uint8_t { none, hit, unknown };
+
 class TabletIndexScan final : public IndexScan, private VersionHolder {
  public:
   TabletIndexScan(Tablet& tablet, Ref<const TabletFacts> facts, const IndexReadSpec& spec,
@@ -93,11 +95,15 @@ class TabletIndexScan final : public IndexScan, private VersionHolder {
   void let_go() override;
   void close();
   Async<Result<void>> fill(IndexBatch& batch, const IndexBatchLimits& limits);
-  Async<bool> is_over(int64_t& slice_began_us, int64_t began_us, const IndexBatchLimits& limits);
-  Async<Result<Step>> step();
+  Step move();
+  Result<bool> stand(Step step);
   bool is_dead(const Candidate& candidate, Bytes entry_value) const;
-  Async<Result<void>> take(const Candidate& candidate, Bytes entry_value, IndexBatch& batch);
-  Async<Result<bool>> find_hit(const Candidate& candidate, IndexHit& hit);
+  bool is_one_read() const;
+  const NamedColumns& read_columns() const;
+  uint32_t versions() const { return newest_only() ? 1 : 0; }
+  Verdict judge(const Candidate& candidate, Bytes entry_value, IndexHit& hit);
+  bool keep_indexed_first(const Candidate& candidate, std::vector<HitCell>& cells);
+  Async<Result<Verdict>> judge_slowly(const Candidate& candidate, IndexHit& hit);
   Async<Result<void>> add_covered(const Candidate& candidate, std::vector<HitCell>& cells);
   Async<Result<std::string>> first_of_row(const std::string& row);
   Async<Result<bool>> find_row(const Candidate& candidate, IndexHit& hit);
@@ -228,32 +234,24 @@ void TabletIndexScan::close() {
   version_ = nullptr;
 }
 
-// The next candidate's entry, within the bounds.
-Async<Result<Step>> TabletIndexScan::step() {
-  Step step = Step::end;
-  if (merge_.sources() == 0 || bounds_.empty()) co_return Step::end;
-  if (!begun_ && spec_.reversed) {
-    step = merge_.seek_before(bounds_.upper.empty() ? end_of_index_keys() : bounds_.upper);
-  } else if (!begun_) {
-    step = merge_.seek(bounds_.lower);
-  } else if (spec_.reversed) {
-    step = merge_.seek_before(position_);
-  } else {
-    step = merge_.next();
-  }
-  begun_ = true;
-  while (step == Step::blocked) {
-    co_await load_blocks(merge_);
-    step = merge_.resume();
-  }
+// Moves to the next candidate's entry.
+Step TabletIndexScan::move() {
+  if (merge_.sources() == 0 || bounds_.empty()) return Step::end;
+  if (std::exchange(begun_, true))
+    return spec_.reversed ? merge_.seek_before(position_) : merge_.next();
+  if (!spec_.reversed) return merge_.seek(bounds_.lower);
+  return merge_.seek_before(bounds_.upper.empty() ? end_of_index_keys() : bounds_.upper);
+}
+
+// The end of a move that did not wait: false at the end of the bounds.
+Result<bool> TabletIndexScan::stand(Step step) {
   if (step == Step::failed) {
     if (merge_.error().code == Errc::data_loss) shard_.watcher->section_damaged(tablet_);
-    co_return std::unexpected(merge_.error());
+    return std::unexpected(merge_.error());
   }
-  if (step == Step::end) co_return step;
-  const bool outside = spec_.reversed ? merge_.key() < Bytes(bounds_.lower)
-                                      : !bounds_.upper.empty() && merge_.key() >= bounds_.upper;
-  co_return outside ? Step::end : Step::ready;
+  if (step == Step::end) return false;
+  return spec_.reversed ? merge_.key() >= Bytes(bounds_.lower)
+                        : bounds_.upper.empty() || merge_.key() < Bytes(bounds_.upper);
 }
 
 Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits limits) {
@@ -268,28 +266,20 @@ Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits li
   co_return filled;
 }
 
-// Between two candidates: whether the batch ends. A slice that is over yields.
-Async<bool> TabletIndexScan::is_over(int64_t& slice_began_us, int64_t began_us,
-                                     const IndexBatchLimits& limits) {
-  if (must_close_) co_return true;
-  if (++looked_ % kCandidatesPerLook != 0) co_return false;
-  const Clock& clock = shard_.runtime.clock.machine();
-  const int64_t now_us = clock.boot_us();
-  if (now_us - began_us >= limits.work_us) co_return true;
-  if (now_us - slice_began_us < kSliceUs) co_return false;
-  co_await yield_now();
-  slice_began_us = clock.boot_us();
-  co_return must_close_;
-}
-
 Async<Result<void>> TabletIndexScan::fill(IndexBatch& batch, const IndexBatchLimits& limits) {
-  const int64_t began_us = shard_.runtime.clock.machine().boot_us();
+  const Clock& clock = shard_.runtime.clock.machine();
+  const int64_t began_us = clock.boot_us();
   int64_t slice_began_us = began_us;
   size_t bytes = 0;
   Candidate candidate;
   for (size_t candidates = 0; candidates < limits.candidates; ++candidates) {
-    CO_TRY(const Step found, co_await step());
-    if (found == Step::end) {
+    Step step = move();
+    while (step == Step::blocked) {
+      co_await load_blocks(merge_);
+      step = merge_.resume();
+    }
+    CO_TRY(const bool found, stand(step));
+    if (!found) {
       batch.done = true;
       break;
     }
@@ -297,14 +287,26 @@ Async<Result<void>> TabletIndexScan::fill(IndexBatch& batch, const IndexBatchLim
       co_return fail(Errc::data_loss, "tablet {}: an entry of index '{}' is malformed: {}", tablet_,
                      index_.name, escape_bytes(merge_.key()));
     }
-    const size_t hits = batch.hits.size();
-    const std::string entry_value(merge_.value());
-    CO_TRY_VOID(co_await take(candidate, entry_value, batch));
+    IndexHit hit;
+    Verdict verdict = judge(candidate, merge_.value(), hit);
+    if (verdict == Verdict::unknown) {
+      hit.cells.clear();
+      CO_TRY(verdict, co_await judge_slowly(candidate, hit));
+    }
     position_ = candidate.key;
-    if (batch.hits.size() > hits) bytes += batch.hits.back().bytes();
-    if (batch.hits.size() >= limits.hits || bytes >= limits.bytes) break;
-    const bool over = co_await is_over(slice_began_us, began_us, limits);
-    if (over) break;
+    if (verdict == Verdict::hit) {
+      hit.position = candidate.key;
+      hit.row = candidate.row;
+      bytes += hit.bytes();
+      batch.hits.push_back(std::move(hit));
+    }
+    if (must_close_ || batch.hits.size() >= limits.hits || bytes >= limits.bytes) break;
+    if (++looked_ % kCandidatesPerLook != 0) continue;
+    const int64_t now_us = clock.boot_us();
+    if (now_us - began_us >= limits.work_us) break;
+    if (now_us - slice_began_us < kSliceUs) continue;
+    co_await yield_now();
+    slice_began_us = clock.boot_us();
   }
   co_return Result<void>{};
 }
@@ -317,57 +319,69 @@ bool TabletIndexScan::is_dead(const Candidate& candidate, Bytes entry_value) con
   return fatal_age_us_ && saturating_sub(instant_.now_us, candidate.timestamp_us) > *fatal_age_us_;
 }
 
-Async<Result<void>> TabletIndexScan::take(const Candidate& candidate, Bytes entry_value,
-                                          IndexBatch& batch) {
-  if (!test_.may_pass(candidate)) co_return Result<void>{};
-  IndexHit hit;
-  hit.position = candidate.key;
-  hit.row = candidate.row;
-  bool found = false;
-  if (spec_.explain) {
-    CO_TRY_VOID(co_await explain(candidate, hit));
-    found = !hit.cells.empty();
-  } else if (!is_dead(candidate, entry_value) &&
-             test_.is_young(candidate.timestamp_us, instant_.now_us)) {
-    CO_TRY(found, co_await find_hit(candidate, hit));
-  }
-  if (found) batch.hits.push_back(std::move(hit));
-  co_return Result<void>{};
-}
-
 void TabletIndexScan::aim(const Candidate& candidate) {
   if (!index_.qualifier) indexed_.front().qualifier = candidate.qualifier;
 }
 
-Async<Result<bool>> TabletIndexScan::find_hit(const Candidate& candidate, IndexHit& hit) {
+// One read of the row has the candidate's cell and its covered ones.
+bool TabletIndexScan::is_one_read() const {
+  if (spec_.whole_rows || spec_.explain) return false;
+  return covered_.empty() || (newest_only() && index_.qualifier);
+}
+
+const NamedColumns& TabletIndexScan::read_columns() const {
+  return is_one_read() && !covered_.empty() ? both_ : indexed_;
+}
+
+// A plain call, which most candidates need alone: unknown if a block is missing, or another read is
+// needed.
+Verdict TabletIndexScan::judge(const Candidate& candidate, Bytes entry_value, IndexHit& hit) {
+  if (!test_.may_pass(candidate)) return Verdict::none;
+  if (spec_.explain) return Verdict::unknown;
+  if (is_dead(candidate, entry_value) || !test_.is_young(candidate.timestamp_us, instant_.now_us))
+    return Verdict::none;
+  if (!is_one_read()) return Verdict::unknown;
   aim(candidate);
-  std::vector<HitCell>& cells = hit.cells;
-  const bool at_once = newest_only() && index_.qualifier && !spec_.whole_rows;
-  const NamedColumns& columns = at_once ? both_ : indexed_;
-  const uint32_t versions = newest_only() ? 1 : 0;
-  const TimeRange time{candidate.timestamp_us, saturating_add(candidate.timestamp_us, 1)};
-  CO_TRY_VOID(co_await rows_.read_columns(candidate.row, columns, versions, cells, time));
-  const auto is_it = [&](const HitCell& cell) {
-    return cell.timestamp_us == candidate.timestamp_us && cell.family == index_.family &&
-           cell.qualifier == candidate.qualifier;
-  };
-  const auto cell = std::ranges::find_if(cells, is_it);
+  if (!rows_.read_at_once(candidate.row, read_columns(), versions(), hit.cells))
+    return Verdict::unknown;
+  return keep_indexed_first(candidate, hit.cells) ? Verdict::hit : Verdict::none;
+}
+
+// The candidate's cell is among these and is a hit: moves it to the front.
+bool TabletIndexScan::keep_indexed_first(const Candidate& candidate, std::vector<HitCell>& cells) {
+  const auto cell = std::ranges::find_if(cells, [&](const HitCell& one) {
+    return one.timestamp_us == candidate.timestamp_us && one.family == index_.family &&
+           one.qualifier == candidate.qualifier;
+  });
   if (cell == cells.end() ||
       !test_.passes(candidate.row, candidate.qualifier, candidate.timestamp_us, cell->value,
                     instant_.now_us, scratch_key_) ||
       scratch_key_ != candidate.key) {
-    co_return false;
+    return false;
   }
-  if (spec_.whole_rows) co_return co_await find_row(candidate, hit);
-  if (at_once) {
-    std::rotate(cells.begin(), cell, std::next(cell));  // before the covered ones
-    co_return true;
+  std::rotate(cells.begin(), cell, std::next(cell));
+  // Of an index of all versions the others of its column were read too.
+  if (!newest_only()) cells.resize(1);
+  return true;
+}
+
+// REQUIRES: judge() returned unknown.
+Async<Result<Verdict>> TabletIndexScan::judge_slowly(const Candidate& candidate, IndexHit& hit) {
+  aim(candidate);
+  if (spec_.explain) {
+    CO_TRY_VOID(co_await explain(candidate, hit));
+    co_return hit.cells.empty() ? Verdict::none : Verdict::hit;
   }
-  HitCell found = std::move(*cell);
-  cells.clear();
-  cells.push_back(std::move(found));
-  CO_TRY_VOID(co_await add_covered(candidate, cells));
-  co_return true;
+  const TimeRange time{candidate.timestamp_us, saturating_add(candidate.timestamp_us, 1)};
+  CO_TRY_VOID(
+      co_await rows_.read_columns(candidate.row, read_columns(), versions(), hit.cells, time));
+  if (!keep_indexed_first(candidate, hit.cells)) co_return Verdict::none;
+  if (spec_.whole_rows) {
+    CO_TRY(const bool first, co_await find_row(candidate, hit));
+    co_return first ? Verdict::hit : Verdict::none;
+  }
+  if (!is_one_read()) CO_TRY_VOID(co_await add_covered(candidate, hit.cells));
+  co_return Verdict::hit;
 }
 
 Async<Result<void>> TabletIndexScan::add_covered(const Candidate& candidate,
@@ -389,7 +403,7 @@ Async<Result<bool>> TabletIndexScan::find_row(const Candidate& candidate, IndexH
 Async<Result<std::string>> TabletIndexScan::first_of_row(const std::string& row) {
   if (const auto known = firsts_.find(row); known != firsts_.end()) co_return known->second;
   ReadSpec spec;
-  spec.versions = newest_only() ? 1 : 0;
+  spec.versions = versions();
   FirstHit first(test_, index_, instant_.now_us, spec_.reversed);
   const NamedColumns* columns = index_.qualifier ? &indexed_ : nullptr;
   CO_TRY_VOID(co_await rows_.visit_row(row, spec, columns, first));
@@ -413,7 +427,6 @@ Async<Result<void>> TabletIndexScan::explain(const Candidate& candidate, IndexHi
   ReadSpec spec;
   spec.include_dead = spec.explain = true;
   std::vector<HitCell> cells;
-  aim(candidate);
   CO_TRY_VOID(co_await rows_.read_row(candidate.row, spec, cells, &indexed_));
   bool newer = false;
   for (HitCell& cell : cells) {

@@ -50,7 +50,6 @@ struct AlterIndex {
 struct IndexDescription {
   IndexSpec index;
   bool ready = false;  // reads through it are answered
-  // Bytes of the table's files and memtables, and of those that have the index's entries.
   uint64_t done_bytes = 0, total_bytes = 0;
   uint64_t entries = 0;  // on disk, those of dead and replaced cells included
   uint64_t bytes = 0;    // of these, stored

@@ -4,6 +4,7 @@
 #include "engine/filter/compiled_filter.h"
 #include "engine/index_check.h"
 #include "engine/model/key.h"
+#include "net/server/requests/asked_work.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/requests/index_spec_codec.h"
 #include "net/server/shard/index_read.h"
@@ -20,9 +21,6 @@ using wire::FrameHeader;
 namespace fb = wire::fb;
 
 namespace {
-
-// Interval between progress chunks of a check.
-constexpr int64_t kProgressUs = 200'000;
 
 template <class Request>
 using Decode = Result<void> (*)(const Request&, const engine::TableMap&, engine::TableChange&);
@@ -43,42 +41,18 @@ Async<Result<Bytes>> describe_indexes(LocalShard& shard, std::string table) {
   co_return build_index_states(shard.builder(), states);
 }
 
-// The client of one check: stops it when the client is gone and reports progress.
 class Checker final : public engine::IndexCheckListener {
  public:
   Checker(LocalShard& shard, Session& session, const FrameHeader& header, bool progress)
-      : shard_(shard),
-        session_(session),
-        header_(header),
-        deadline_us_(session.deadline_us(header)),
-        progress_(progress),
-        told_us_(shard.timers().now_us()) {
-    work_.request_id = header.request_id;
-    session.add_work(work_);
-  }
+      : work_(shard, session, header, progress, "the check") {}
 
   Result<void> go_on(const IndexCheckReport& so_far) override {
-    const int64_t now_us = shard_.timers().now_us();
-    if (work_.given_up) return fail(Errc::cancelled, "the check was cancelled");
-    if (deadline_us_ != 0 && now_us >= deadline_us_) {
-      return fail(Errc::deadline_exceeded, "the check took longer than its {} ms",
-                  header_.deadline_ms);
-    }
-    if (progress_ && now_us - told_us_ >= kProgressUs && !session_.output_full()) {
-      told_us_ = now_us;
-      session_.chunk(header_, build_index_check(shard_.builder(), so_far, false));
-    }
-    return {};
+    return work_.go_on(
+        [&so_far](auto& builder) { return build_index_check(builder, so_far, false); });
   }
 
  private:
-  LocalShard& shard_;
-  Session& session_;
-  const FrameHeader header_;
-  const int64_t deadline_us_;
-  const bool progress_;
-  int64_t told_us_;
-  CancelToken work_;
+  AskedWork work_;
 };
 
 bool may_read(const Session& session, Bytes table) {

@@ -1,5 +1,6 @@
 // PreviewRule: reports what another rule would delete, with progress.
 #include "engine/preview_rule.h"
+#include "net/server/requests/asked_work.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/local_shard.h"
 #include "net/wire/rule_codec.h"
@@ -15,52 +16,25 @@ namespace fb = wire::fb;
 
 namespace {
 
-// Interval between progress chunks.
-constexpr int64_t kProgressUs = 200'000;
+Bytes build_progress(flatbuffers::FlatBufferBuilder& builder, const PreviewProgress& progress) {
+  builder.Clear();
+  const PreviewCount& count = progress.count;
+  return wire::finish_body(
+      builder, fb::CreatePreviewProgress(builder, count.rows_seen, progress.rows_about, count.cells,
+                                         count.bytes, count.rows));
+}
 
-// The client of one preview: stops it when the client is gone and reports progress.
 class Asker final : public engine::PreviewListener {
  public:
   Asker(LocalShard& shard, Session& session, const FrameHeader& header, bool progress)
-      : shard_(shard),
-        session_(session),
-        header_(header),
-        deadline_us_(session.deadline_us(header)),
-        progress_(progress),
-        told_us_(shard.timers().now_us()) {
-    work_.request_id = header.request_id;
-    session.add_work(work_);
-  }
+      : work_(shard, session, header, progress, "the preview") {}
 
   Result<void> go_on(const PreviewProgress& progress) override {
-    const int64_t now_us = shard_.timers().now_us();
-    if (work_.given_up) return fail(Errc::cancelled, "the preview was cancelled");
-    if (deadline_us_ != 0 && now_us >= deadline_us_)
-      return fail(Errc::deadline_exceeded, "the preview took longer than its {} ms",
-                  header_.deadline_ms);
-    if (progress_ && now_us - told_us_ >= kProgressUs && !session_.output_full()) tell(progress);
-    return {};
+    return work_.go_on([&progress](auto& builder) { return build_progress(builder, progress); });
   }
 
  private:
-  void tell(const PreviewProgress& progress) {
-    told_us_ = shard_.timers().now_us();
-    auto& builder = shard_.builder();
-    builder.Clear();
-    const PreviewCount& count = progress.count;
-    session_.chunk(header_,
-                   wire::finish_body(builder, fb::CreatePreviewProgress(
-                                                  builder, count.rows_seen, progress.rows_about,
-                                                  count.cells, count.bytes, count.rows)));
-  }
-
-  LocalShard& shard_;
-  Session& session_;
-  const FrameHeader header_;
-  const int64_t deadline_us_;
-  const bool progress_;
-  int64_t told_us_;
-  CancelToken work_;
+  AskedWork work_;
 };
 
 Bytes build_report(flatbuffers::FlatBufferBuilder& builder, const PreviewReport& report) {

@@ -61,7 +61,7 @@ class IndexMerge {
   // REQUIRES: it has no hit, and is not done.
   void remove(IndexSource& source);
   void clear();
-  // Drops the batches: every source goes on behind `given`, the position of the last hit that was
+  // Drops the batches: every source resumes behind `given`, the position of the last hit that was
   // taken, or behind what it had passed before its batch. Those that are done stay so.
   void drop_batches(const std::string& given);
 

@@ -219,7 +219,7 @@ void IndexRead::take_hit() {
   in_hit_ = true;
 }
 
-// False: the chunk is full and the hit goes on.
+// False: the chunk is full and the hit continues in the next one.
 bool IndexRead::put_hit() {
   while (cell_ < hit_.cells.size()) {
     if (cell_ > 0 && builder_.full()) return false;
@@ -283,7 +283,7 @@ engine::IndexBatchLimits IndexRead::batch_limits(const IndexTablet& tablet) cons
 // Gets the next batches of tablets that hold up the merge.
 Async<Result<void>> IndexRead::fetch() {
   count();
-  // Who holds something goes on: it is what others wait for.
+  // A read that holds memory continues: others wait for that memory.
   if (counted_bytes_ == 0) {
     CO_TRY_VOID(co_await wait_for(Waiting::memory));
   }
@@ -352,7 +352,7 @@ Async<Result<void>> IndexRead::check_ready() {
   co_return Result<void>();
 }
 
-// Goes on with the tablets that hold the rows of these by a newer map.
+// Replaces these tablets by those that hold their rows in a newer map.
 Async<Result<void>> IndexRead::follow(const std::vector<IndexTablet*>& gone) {
   CO_TRY_VOID(co_await wait_for_map(gone));
   CO_TRY(const engine::TableEntry* table, find_table());

@@ -6,11 +6,11 @@
 // chunk is sent. A tablet whose cursor has nothing left in memory and holds up the merge gives its
 // next batch; the others wait meanwhile. So the read holds at most one batch of each tablet.
 //
-// A tablet that is gone or was altered: the read waits for a newer table map on its shard and goes
-// on, behind the last position of that tablet, with those that now hold its rows.
+// A tablet that is gone or was altered: the read waits for a newer table map on its shard and
+// resumes, behind the last position of that tablet, with those that now hold its rows.
 //
 // A stream that waits (for credit, for its peer to read, for memory) keeps its cursors and batches
-// for as long as a ReadOp keeps its cursor. It then gives them up, and each tablet goes on behind
+// for as long as a ReadOp keeps its cursor. It then releases them, and each tablet resumes behind
 // the last position that was sent or that it has passed without a hit: the read neither pins memory
 // nor returns what has died meanwhile. A hit that was begun stays: it owns its bytes, which are
 // counted.

@@ -118,7 +118,11 @@ TEST_F(IndexBuild, WhatIsInMemoryIsEntered) {
   add(index_spec("i"));
   EXPECT_FALSE(state().ready);
   EXPECT_LT(state().share_done(), 1.0);
+  IndexReadSpec everything;
+  everything.index = "i";
+  EXPECT_EQ(status(node_->read_index("t", everything)), "FAILED_PRECONDITION");
   ASSERT_TRUE(get_ready());
+  EXPECT_EQ(node_->read_index("t", everything)->size(), 20u);
   EXPECT_EQ(state().done_bytes, state().total_bytes);
   EXPECT_EQ(state().entries, 20u);
   EXPECT_GT(state().bytes, 0u);

@@ -354,6 +354,26 @@ TEST_F(IndexStreamTest, ALargeHitSpansChunks) {
   EXPECT_EQ(peer.answer(5)->code(), Errc::unavailable);
 }
 
+// Chunks end inside hits, behind which the batch has others: a stream that is given up there gives
+// each once.
+TEST_F(IndexStreamTest, AStreamThatWaitsInsideAHitGivesNoneTwice) {
+  Cells rows;
+  for (int i = 0; i < 8; ++i) {
+    rows.push_back(fmt::format("l{}", i));
+    for (int cell = 0; cell < 10; ++cell)
+      put(rows.back(), "g", fmt::format("{}", cell), std::string(3'000, 'w'), 1000);
+    set(rows.back(), "several", 1000);
+  }
+  for (uint32_t credits = 1; credits <= 3; ++credits) {
+    begin({.value = "several", .whole_rows = true, .credits = credits});
+    const uint64_t before = released();
+    bed.world().run_for_us(5'000'000);
+    EXPECT_EQ(released(), before + 1);
+    EXPECT_EQ(finish(), Errc::ok);
+    EXPECT_EQ(complete_rows(), rows) << credits << " chunks before the wait";
+  }
+}
+
 // ---- tablets that change meanwhile
 
 TEST_F(IndexStreamTest, AStreamGoesOnWhereItsTabletsSplitMoveAndMerge) {
