@@ -43,7 +43,9 @@ IndexState index_state_of(const Version& version, const IndexSchema& index, int6
     state.ready &= done;
   };
   for (const Ref<TabletMemtable>& memtable : version.memtables) {
-    count(memtable->entries.content_bytes(), memtable->entries.has_index(index.id));
+    const EntryTree* entries = memtable->entries.index_entries(index.id);
+    count(memtable->entries.content_bytes(), entries != nullptr);
+    if (entries != nullptr) state.entries += entries->size();
   }
   for (const TabletRun& run : version.runs) {
     for (const Ref<TabletTable>& table : run.tables) {

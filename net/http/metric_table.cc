@@ -162,7 +162,7 @@ constexpr Metric kMetrics[] = {
     {"cellar_index_done_ratio", Type::gauge, "table,index",
      "share of the table's bytes that have the index's entries"},
     {"cellar_index_entries", Type::gauge, "table,index",
-     "entries on disk, those of dead and replaced cells included"},
+     "entries in memory and on disk, those of dead and replaced cells included"},
     {"cellar_index_bytes", Type::gauge, "table,index", "stored bytes of the entries on disk"},
     {"cellar_index_skipped_cells", Type::gauge, "table,index",
      "cells on disk whose value is not 8 bytes, of an index of 64-bit integers"},

@@ -40,7 +40,7 @@ export function indexSection(table) {
   }
   const number = (index, name, words = count) => h("td", { class: "num" }, index.state === null ? "–" : words(index.state[name]));
   return h("div", { class: "indexes", "data-indexes": table.name }, h("h3", {}, "Indexes"),
-    grid([["Index"], ["Finds"], ["Own age"], ["State"], ["Entries on disk", "num"], ["Stored", "num"], ["Skipped", "num"], ["", "num"]], table.indexes.map((index) => {
+    grid([["Index"], ["Finds"], ["Own age"], ["State"], ["Entries", "num"], ["On disk", "num"], ["Skipped", "num"], ["", "num"]], table.indexes.map((index) => {
       const [age, does] = ageWords(index, table);
       return h("tr", {}, h("td", { class: "break" }, index.name),
         h("td", { class: "what" }, h("span", { class: "mono break" }, place(index)), h("div", { class: "small soft" }, `by ${orderWords(index)}; ${index.match === "any" ? "any version" : "newest version"}`),
