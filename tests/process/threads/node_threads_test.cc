@@ -1,6 +1,6 @@
 // A whole node in this process, with real threads, sockets and files: clients write and read while
-// an operator splits, merges, moves, alters, previews, undoes, backs up and drops, the settings are
-// reloaded, and the HTTP pages are read. ThreadSanitizer watches it. It runs for CELLAR_LOAD_S
+// an operator splits, merges, moves, alters, indexes, previews, undoes, backs up and drops, the
+// settings are reloaded, and the HTTP pages are read. ThreadSanitizer watches it. It runs for CELLAR_LOAD_S
 // seconds (default 3).
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -129,6 +129,25 @@ class NodeThreads : public testing::Test {
     const client::Cell* cell = (*read)->find("f", "v");
     ASSERT_NE(cell, nullptr);
     EXPECT_EQ(std::stoull(std::string(cell->value)), value) << row;
+    find(client, row, std::string(cell->value));
+  }
+  // Other clients may have rows of that value.
+  static void find(SyncClient& client, const std::string& row, const std::string& value) {
+    client::ReadIndex read;
+    read.index = "by_value";
+    read.value = value;
+    auto stream = client.read_index("t", read);
+    size_t found = 0;
+    while (true) {
+      const auto block = client.next(stream);
+      ASSERT_TRUE(block) << block.error().to_string();
+      if (block->empty()) break;
+      for (const client::RowPart& hit : block->rows()) {
+        found += hit.key == row;
+        EXPECT_EQ(hit.cells.front().value, value) << hit.key;
+      }
+    }
+    EXPECT_EQ(found, 1u) << row;
   }
   static void count(SyncClient& client, const std::string& row,
                     std::map<std::string, int64_t>& counted) {
@@ -165,6 +184,7 @@ class NodeThreads : public testing::Test {
     while (!over()) {
       change_tablets(*client, random);
       change_rule(*client, random);
+      change_index(*client);
       if (random.below(4) == 0) change_side_table(*client);
       if (random.below(4) == 0) back_up(*client);
       (void)client->audit_log({});
@@ -197,6 +217,24 @@ class NodeThreads : public testing::Test {
     (void)client.preview_rule({.table = "t", .family = "f", .rule = family.rule});
     (void)client.alter_table(change);
     if (random.below(2) == 0) (void)client.undo_rule({.table = "t", .family = "f"});
+  }
+  static client::IndexSpec index_on(const char* family, const char* qualifier, const char* name,
+                                    client::IndexPart part) {
+    client::IndexSpec index;
+    index.name = name;
+    index.family = family;
+    index.qualifier = qualifier;
+    index.parts = {part};
+    return index;
+  }
+  static void change_index(SyncClient& client) {
+    (void)client.create_index("t", index_on("g", "age", "by_age", client::IndexPart::time));
+    client::CheckIndex check;
+    check.table = "t";
+    check.name = "by_value";
+    const auto checked = client.check_index(check);
+    EXPECT_TRUE(!checked || checked->equal());
+    (void)client.drop_index("t", "by_age");
   }
   static void change_side_table(SyncClient& client) {
     client::TableSpec spec;
@@ -248,6 +286,9 @@ TEST_F(NodeThreads, MixedLoadAmidChangesOfEverything) {
   for (const char* name : {"f", "g"}) spec.families.emplace_back().name = name;
   const auto made = connect("maker")->create_table(spec);
   ASSERT_TRUE(made) << made.error().to_string();
+  const auto index = connect("maker")->create_index(
+      "t", index_on("f", "v", "by_value", client::IndexPart::value));
+  ASSERT_TRUE(index) << index.error().to_string();
   until_us_ = clock_.boot_us() + load_us();
   std::vector<std::thread> threads;
   for (int i = 0; i < kClients; ++i) threads.emplace_back([this, i] { write_and_read(i); });
