@@ -260,7 +260,7 @@ class TableDump : private BlockDump {
                                                          escape_bytes(index_.separator(number)),
                                                          describe_bounds(index_.bounds(number))));
     if (!contents) return;
-    IndexPart part;
+    IndexPartition part;
     if (!part.open(*contents, index_.raw_bytes(number), index_.handle(number).offset)) {
       return dump_.problem(fmt::format("part {} is malformed", number));
     }

@@ -95,7 +95,7 @@ bool RunSource::prefetch_by_part(const ReadScope& scope, TableReader& table, siz
     scope.prefetch->add(table, at, at.size, place);
     return false;
   }
-  IndexPart part;
+  IndexPartition part;
   if (!table.open_part(block, number, part)) return true;  // the iterator reports the damage
   if (prune_ && scope.probe != nullptr && !table.may_contain(*scope.probe, part, number)) {
     return true;

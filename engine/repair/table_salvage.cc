@@ -230,7 +230,7 @@ Async<void> TableSalvage::open_parts(std::string contents) {
   readable_ = true;
   for (size_t n = 0; n < top.parts(); ++n) {
     const auto stored = co_await block_at(top.handle(n));
-    IndexPart part;
+    IndexPartition part;
     if (!stored || !part.open(*stored, index.raw_bytes(n), index.handle(n).offset)) {
       note(stored ? fmt::format("part {} of its index is malformed", n) : stored.error().message);
       places_.push_back({.separator = std::string(index.separator(n)),

@@ -168,7 +168,7 @@ Result<void> TableCheck::check(const Unit& unit) {
 
 Result<void> TableCheck::open_part(const Unit& unit) {
   TRY(part_contents_, read_block(text_, blob_, unit.offset));
-  IndexPart part;
+  IndexPartition part;
   bool good = part.open(part_contents_, part_blocks_, part_data_offset_);
   for (size_t i = 0; good && i < part.blocks(); ++i) {
     good = part.handle(i).size >= kBlockTrailerBytes;

@@ -124,8 +124,8 @@ class TableCheck {
   uint32_t part_blocks_ = 0;
   uint64_t part_data_offset_ = 0;
   std::string part_contents_;
-  std::optional<IndexPart> open_part_;  // views part_contents_
-  std::optional<TableFooter> footer_;   // the reader's
+  std::optional<IndexPartition> open_part_;  // views part_contents_
+  std::optional<TableFooter> footer_;        // the reader's
 };
 
 }  // namespace cellar::engine

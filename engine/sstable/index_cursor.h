@@ -48,7 +48,7 @@ class PartWalk {
   // Makes a part the current one; if the result is absent, load() loads it.
   Step stand_on(size_t part);
   // REQUIRES: the last stand_on() returned ready.
-  const IndexPart& part() const { return here_.part; }
+  const IndexPartition& part() const { return here_.part; }
   size_t first_block() const { return here_.first; }
 
   // REQUIRES: covers(block).
@@ -71,7 +71,7 @@ class PartWalk {
     size_t number = SIZE_MAX;
     size_t first = 0;  // first data block of the part
     BlockRef ref;
-    IndexPart part;
+    IndexPartition part;
   };
   const Open& of(size_t block) const { return here_.covers(block) ? here_ : next_; }
   Step open(size_t number, Open& into);

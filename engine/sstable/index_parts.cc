@@ -8,8 +8,8 @@
 
 namespace cellar::engine {
 
-bool IndexPart::open(Bytes contents, size_t blocks, uint64_t data_offset) {
-  *this = IndexPart();
+bool IndexPartition::open(Bytes contents, size_t blocks, uint64_t data_offset) {
+  *this = IndexPartition();
   Reader in(contents);
   const size_t count = in.u32();
   const size_t prefix_bytes = in.u32();
@@ -29,35 +29,37 @@ bool IndexPart::open(Bytes contents, size_t blocks, uint64_t data_offset) {
 }
 
 // Safe for all values of begin and end.
-Bytes IndexPart::text(size_t begin, size_t end) const {
+Bytes IndexPartition::text(size_t begin, size_t end) const {
   if (begin > end || end > texts_.size()) return {};
   return texts_.substr(begin, end - begin);
 }
 
-Bytes IndexPart::separator_rest(size_t i) const { return text(text_begin(i), number(kKeyEnd, i)); }
+Bytes IndexPartition::separator_rest(size_t i) const {
+  return text(text_begin(i), number(kKeyEnd, i));
+}
 
-BlockHandle IndexPart::handle(size_t i) const {
+BlockHandle IndexPartition::handle(size_t i) const {
   const uint32_t begin = i == 0 ? 0 : number(kEnd, i - 1);
   const uint32_t end = number(kEnd, i);
   if (end <= begin || end - begin <= kBlockTrailerBytes) return {data_offset_ + begin, 0};
   return {data_offset_ + begin, end - begin};
 }
 
-TimeBounds IndexPart::bounds(size_t i) const {
+TimeBounds IndexPartition::bounds(size_t i) const {
   Reader in(text(number(kKeyEnd, i), number(kTextEnd, i)));
   TimeBounds bounds;
   return decode_time_bounds(in, bounds) ? bounds : TimeBounds::unknown();
 }
 
 // Shorter bytes are padded with zeros: unequal heads decide, equal heads do not.
-uint32_t IndexPart::head_of(Bytes rest) {
+uint32_t IndexPartition::head_of(Bytes rest) {
   char padded[kHeadBytes] = {};
   rest.copy(padded, kHeadBytes);
   return std::byteswap(load_le<uint32_t>(padded));
 }
 
 // The last block whose separator is <= key, or < key with `before`; 0 if there is none.
-size_t IndexPart::find_by(Bytes key, bool before) const {
+size_t IndexPartition::find_by(Bytes key, bool before) const {
   const Bytes head = key.substr(0, prefix_.size());
   if (head != prefix_) {
     // A key that is a proper prefix of `prefix_` sorts before all keys with that prefix.
@@ -84,13 +86,13 @@ size_t IndexPart::find_by(Bytes key, bool before) const {
   return low - 1;
 }
 
-Bytes IndexPartBuilder::separator(size_t i) const {
+Bytes IndexPartitionBuilder::separator(size_t i) const {
   const size_t begin = i == 0 ? 0 : blocks_[i - 1].separator_end;
   return Bytes(separators_).substr(begin, blocks_[i].separator_end - begin);
 }
 
-void IndexPartBuilder::add(Bytes separator, uint32_t stored_bytes, uint32_t raw_bytes,
-                           const TimeBounds& bounds) {
+void IndexPartitionBuilder::add(Bytes separator, uint32_t stored_bytes, uint32_t raw_bytes,
+                                const TimeBounds& bounds) {
   if (!blocks_.empty()) separators_.append(separator);
   encode_time_bounds(bounds_, bounds);
   data_bytes_ += stored_bytes;
@@ -100,12 +102,13 @@ void IndexPartBuilder::add(Bytes separator, uint32_t stored_bytes, uint32_t raw_
                      static_cast<uint32_t>(bounds_.size())});
 }
 
-size_t IndexPartBuilder::bytes() const {
-  return IndexPart::kHeaderBytes + blocks_.size() * IndexPart::kColumns * sizeof(uint32_t) +
-         separators_.size() + bounds_.size();
+size_t IndexPartitionBuilder::bytes() const {
+  return IndexPartition::kHeaderBytes +
+         blocks_.size() * IndexPartition::kColumns * sizeof(uint32_t) + separators_.size() +
+         bounds_.size();
 }
 
-void IndexPartBuilder::finish(std::string& out, Bytes row_filter, Bytes column_filter) {
+void IndexPartitionBuilder::finish(std::string& out, Bytes row_filter, Bytes column_filter) {
   const size_t blocks = blocks_.size();
   std::string prefix;
   if (blocks > 1) {
@@ -117,7 +120,7 @@ void IndexPartBuilder::finish(std::string& out, Bytes row_filter, Bytes column_f
   put_u32(out, static_cast<uint32_t>(row_filter.size()));
   put_u32(out, static_cast<uint32_t>(column_filter.size()));
   const auto rest = [&](size_t i) { return i == 0 ? Bytes() : separator(i).substr(prefix.size()); };
-  for (size_t i = 0; i < blocks; ++i) put_u32(out, IndexPart::head_of(rest(i)));
+  for (size_t i = 0; i < blocks; ++i) put_u32(out, IndexPartition::head_of(rest(i)));
   for (const Block& block : blocks_) put_u32(out, block.end);
   for (const Block& block : blocks_) put_u32(out, block.raw_bytes);
   std::string texts;
@@ -134,7 +137,7 @@ void IndexPartBuilder::finish(std::string& out, Bytes row_filter, Bytes column_f
   out += texts;
   out += row_filter;
   out += column_filter;
-  *this = IndexPartBuilder();
+  *this = IndexPartitionBuilder();
 }
 
 bool TopLevelIndex::is_sampled(uint64_t row_hash) {

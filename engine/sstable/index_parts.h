@@ -1,5 +1,5 @@
-// An index in parts: IndexPart, one part; TopLevelIndex, the ranges and positions of the parts;
-// PartsWriter, which builds both while a table is written.
+// An index in parts: IndexPartition, one part; TopLevelIndex, the ranges and positions of the
+// parts; PartsWriter, which builds both while a table is written.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace cellar::engine {
 
-// IndexPart: a part of a table's index in a cached block: the positions of some hundred
+// IndexPartition: a part of a table's index in a cached block: the positions of some hundred
 // neighbouring data blocks, and filters over their rows and columns. It is searched in place:
 // opening one costs nothing, and its memory is the block's.
 //
@@ -36,9 +36,9 @@ namespace cellar::engine {
 //
 // The bytes passed their checksum and are still not trusted: no call reads outside them. Invalid
 // bytes yield wrong results, at worst handles of data blocks that fail verification.
-class IndexPart {
+class IndexPartition {
  public:
-  IndexPart() = default;
+  IndexPartition() = default;
   // `contents` must outlive it. Its first block is at `data_offset`. False if they are not a part
   // of that many blocks.
   bool open(Bytes contents, size_t blocks, uint64_t data_offset);
@@ -65,7 +65,7 @@ class IndexPart {
   }
 
  private:
-  friend class IndexPartBuilder;
+  friend class IndexPartitionBuilder;
   enum Column : uint8_t { kHead, kEnd, kRaw, kKeyEnd, kTextEnd };
   static constexpr size_t kColumns = 5;
   static constexpr size_t kHeaderBytes = 16;
@@ -89,7 +89,7 @@ class IndexPart {
 };
 
 // Built block by block.
-class IndexPartBuilder {
+class IndexPartitionBuilder {
  public:
   // `separator` as in TableIndexBuilder; the first one is not stored.
   void add(Bytes separator, uint32_t stored_bytes, uint32_t raw_bytes, const TimeBounds& bounds);
@@ -213,7 +213,7 @@ class PartsWriter {
 
   const size_t part_bytes_;
   const uint32_t filter_bits_;
-  IndexPartBuilder part_;
+  IndexPartitionBuilder part_;
   FilterBuilder rows_;
   ColumnKeys columns_;
   bool columns_pay_;  // in all parts so far

@@ -177,7 +177,7 @@ bool TableIterator::pass_over_part(size_t part) {
 // The part for a seek is loaded: determines the block, or that the row is absent.
 bool TableIterator::place(Step* stopped) {
   const PartWalk& parts = *index_.parts();
-  const IndexPart& part = parts.part();
+  const IndexPartition& part = parts.part();
   unplaced_ = false;
   const bool in_window = options_.window != nullptr && options_.window->row() != nullptr;
   const RowProbe* probe = in_window ? options_.window->row() : options_.probe;

@@ -238,7 +238,7 @@ const TableIndex& TableReader::index() const {
   return index_;
 }
 
-bool TableReader::open_part(const BlockRef& block, size_t number, IndexPart& into) const {
+bool TableReader::open_part(const BlockRef& block, size_t number, IndexPartition& into) const {
   return into.open(block->contents(), index_.raw_bytes(number), index_.handle(number).offset);
 }
 
@@ -258,7 +258,7 @@ bool TableReader::has_cached_block(size_t i) const {
   if (!top_index_) return has_cached(index_.handle(i).offset);
   const size_t number = top_index_->part_of(i);
   const BlockRef block = top_index_->slot(number).peek();
-  IndexPart part;
+  IndexPartition part;
   return block && open_part(block, number, part) &&
          has_cached(part.handle(i - top_index_->first_block(number)).offset);
 }
@@ -267,13 +267,14 @@ bool TableReader::part_may_contain(const RowProbe& probe) {
   if (index_.blocks() == 0) return false;
   const size_t number = index_.find(probe.row_prefix());
   const BlockRef block = cached_part(number);
-  IndexPart part;
+  IndexPartition part;
   return !block || !open_part(block, number, part) || may_contain(probe, part, number);
 }
 
 // The part's row filter has the rows with an entry in it; its column filter says something about
 // rows that do not continue in the next part.
-bool TableReader::may_contain(const RowProbe& probe, const IndexPart& part, size_t number) const {
+bool TableReader::may_contain(const RowProbe& probe, const IndexPartition& part,
+                              size_t number) const {
   if (!part.may_contain_row(probe.hash())) return false;
   if (!probe.has_columns()) return true;
   if (number + 1 < index_.blocks() &&

@@ -71,7 +71,7 @@ class TableReader {
            (!probe.has_columns() || may_contain_columns(probe));
   }
   // The same by a part, for entries in its blocks and after them.
-  bool may_contain(const RowProbe& probe, const IndexPart& part, size_t number) const;
+  bool may_contain(const RowProbe& probe, const IndexPartition& part, size_t number) const;
   // Memory of index, filter and so on; charged to the cache's budget while the reader lives.
   size_t memory_bytes() const { return memory_bytes_; }
 
@@ -92,7 +92,7 @@ class TableReader {
     if (BlockRef block = loader_.cache().find(slot)) return block;
     return loader_.cache().find({id(), top_index_->handle(number).offset}, slot);
   }
-  bool open_part(const BlockRef& block, size_t number, IndexPart& into) const;
+  bool open_part(const BlockRef& block, size_t number, IndexPartition& into) const;
 
   bool is_lost() const { return lost_; }
   // The first damage found while reading its blocks; null: none.

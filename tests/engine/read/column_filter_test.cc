@@ -254,7 +254,7 @@ bool has_column_filter(TableBed& bed, TableReader& table) {
     const auto stored =
         bed.world.block_on(bed.loop, read_blob(table.blob(), at.offset, at.size, IoClass::read));
     const auto contents = read_block(*stored, table.id(), at.offset);
-    IndexPart part;
+    IndexPartition part;
     CHECK(contents && part.open(*contents, table.marks().raw_bytes(i), 0));
     if (!part.column_filter().empty()) return true;
   }

@@ -1,5 +1,5 @@
-// IndexPart: finds the block that a linear search finds, and reads only its own bytes, whatever
-// they contain.
+// IndexPartition: finds the block that a linear search finds, and reads only its own bytes,
+// whatever they contain.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -48,7 +48,7 @@ std::vector<Model> random_blocks(Random& random, const std::string& shared) {
 }
 
 std::string encode(const std::vector<Model>& blocks, Bytes rows = "", Bytes columns = "") {
-  IndexPartBuilder builder;
+  IndexPartitionBuilder builder;
   for (const Model& block : blocks)
     builder.add(block.separator, block.size, block.raw_bytes, block.bounds);
   std::string out;
@@ -57,14 +57,14 @@ std::string encode(const std::vector<Model>& blocks, Bytes rows = "", Bytes colu
   return out;
 }
 
-TEST(IndexPart, FindsWhatALinearSearchFinds) {
+TEST(IndexPartition, FindsWhatALinearSearchFinds) {
   for (const uint64_t seed : test_seeds(300)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const std::string shared(random.below(20), 'p');
     const std::vector<Model> blocks = random_blocks(random, shared);
     const std::string contents = encode(blocks);
-    IndexPart part;
+    IndexPartition part;
     ASSERT_TRUE(part.open(contents, blocks.size(), kDataOffset));
     uint64_t offset = kDataOffset;
     for (size_t i = 0; i < blocks.size(); ++i) {
@@ -90,7 +90,7 @@ TEST(IndexPart, FindsWhatALinearSearchFinds) {
   }
 }
 
-TEST(IndexPart, ItsFiltersKnowWhatWasAdded) {
+TEST(IndexPartition, ItsFiltersKnowWhatWasAdded) {
   FilterBuilder rows;
   FilterBuilder columns;
   Random random(3);
@@ -102,7 +102,7 @@ TEST(IndexPart, ItsFiltersKnowWhatWasAdded) {
   }
   const std::vector<Model> blocks = {{"", 100, 200, TimeBounds()}};
   const std::string contents = encode(blocks, rows.finish(10), columns.finish(10));
-  IndexPart part;
+  IndexPartition part;
   ASSERT_TRUE(part.open(contents, 1, kDataOffset));
   int strangers = 0;
   for (const uint64_t hash : known) {
@@ -119,7 +119,7 @@ TEST(IndexPart, ItsFiltersKnowWhatWasAdded) {
 
 // Wrong bytes with a valid checksum: no read outside of them (the copy has their exact size, so
 // that AddressSanitizer reports one), and every position is within the bounds of a block.
-TEST(IndexPart, BytesThatAreWrongLeadNowhereElse) {
+TEST(IndexPartition, BytesThatAreWrongLeadNowhereElse) {
   for (const uint64_t seed : test_seeds(400)) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -132,7 +132,7 @@ TEST(IndexPart, BytesThatAreWrongLeadNowhereElse) {
       bad[random.below(bad.size())] = static_cast<char>(random.below(256));
     if (random.one_in(4)) bad.resize(random.below(bad.size()));
     bad.shrink_to_fit();
-    IndexPart part;
+    IndexPartition part;
     const bool opened = part.open(Bytes(bad.data(), bad.size()), blocks.size(), kDataOffset);
     if (!opened) continue;
     part.may_contain_row(random.next());
@@ -151,10 +151,10 @@ TEST(IndexPart, BytesThatAreWrongLeadNowhereElse) {
   }
 }
 
-TEST(IndexPart, OfAnotherNumberOfBlocksItIsRefused) {
+TEST(IndexPartition, OfAnotherNumberOfBlocksItIsRefused) {
   const std::string contents =
       encode({{"", 100, 200, TimeBounds()}, {"b", 100, 200, TimeBounds()}});
-  IndexPart part;
+  IndexPartition part;
   EXPECT_TRUE(part.open(contents, 2, kDataOffset));
   EXPECT_FALSE(part.open(contents, 3, kDataOffset));
   EXPECT_FALSE(part.open("", 0, kDataOffset));

@@ -1,7 +1,7 @@
 // A whole node in this process, with real threads, sockets and files: clients write and read while
 // an operator splits, merges, moves, alters, indexes, previews, undoes, backs up and drops, the
-// settings are reloaded, and the HTTP pages are read. ThreadSanitizer watches it. It runs for CELLAR_LOAD_S
-// seconds (default 3).
+// settings are reloaded, and the HTTP pages are read. ThreadSanitizer watches it. It runs for
+// CELLAR_LOAD_S seconds (default 3).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -286,8 +286,8 @@ TEST_F(NodeThreads, MixedLoadAmidChangesOfEverything) {
   for (const char* name : {"f", "g"}) spec.families.emplace_back().name = name;
   const auto made = connect("maker")->create_table(spec);
   ASSERT_TRUE(made) << made.error().to_string();
-  const auto index = connect("maker")->create_index(
-      "t", index_on("f", "v", "by_value", client::IndexPart::value));
+  const auto index =
+      connect("maker")->create_index("t", index_on("f", "v", "by_value", client::IndexPart::value));
   ASSERT_TRUE(index) << index.error().to_string();
   until_us_ = clock_.boot_us() + load_us();
   std::vector<std::thread> threads;
