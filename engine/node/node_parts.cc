@@ -11,7 +11,7 @@ NodeParts::NodeParts(EngineOptions all_options, std::vector<ShardEnv> envs, Mani
     : options(std::move(all_options)),
       read_only(std::move(why_read_only)),
       manifest(store),
-      files(envs.front()),
+      files(envs.front(), store),
       shards(std::move(envs), mailboxes),
       clocks(shards, manifest, options),
       catalog(shards, manifest),

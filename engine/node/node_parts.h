@@ -28,10 +28,10 @@ namespace cellar::engine {
 
 // The files that belong to no single shard. On shard 0; outlives the parts of the shards.
 struct NodeFiles {
-  explicit NodeFiles(const ShardEnv& home)
+  NodeFiles(const ShardEnv& home, const ManifestStore& manifest)
       : old_logs(home.runtime, home.logs),
         deleter(home.runtime, home.blobs),
-        shared_blobs(deleter) {}
+        shared_blobs(deleter, manifest.has_all_tablets()) {}
   OldLogs old_logs;
   ObsoleteBlobDeleter deleter;  // for blobs shared by several shards
   BlobRefCounts shared_blobs;

@@ -266,14 +266,24 @@ Async<Result<void>> Reshape::hand_time_over(const Reshaping& reshaping) {
 }
 
 void Reshape::count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapeEdit& edit) {
-  absl::flat_hash_map<BlobId, uint64_t> names;
+  struct Names {
+    uint64_t children = 0;
+    bool shared = false;
+  };
+  absl::flat_hash_map<BlobId, Names> names;
   for (const QuiescedTablet& parent : parents) {
-    for (BlobId blob : parent.blobs) names.try_emplace(blob, 0);
+    for (BlobId blob : parent.blobs) names.try_emplace(blob);
   }
   for (const TabletSeed& child : edit.children) {
-    for (const TableItem& table : child.tables) ++names[table.meta.blob];
+    for (const TableItem& table : child.tables) {
+      Names& of_blob = names[table.meta.blob];
+      ++of_blob.children;
+      of_blob.shared |= table.shared;
+    }
   }
-  for (const auto& [blob, children] : names) shared_blobs_.add(blob, children);
+  for (const auto& [blob, of_blob] : names) {
+    shared_blobs_.add(blob, of_blob.children, of_blob.shared);
+  }
 }
 
 // Steps 6 and 7, once the children are installed.
@@ -281,7 +291,7 @@ Async<Result<void>> Reshape::remove_parents(const Reshaping& reshaping) {
   CO_TRY_VOID(co_await publish_and_fence(reshaping.from));
   std::vector<std::unique_ptr<Tablet>> gone;
   auto take = [&gone, ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
-    shard.share_tables(ids);
+    shard.count_references(ids);
     gone = shard.take_out(ids);
     co_return Result<void>{};
   };

@@ -89,6 +89,7 @@ class UnknownRepair final : private LogSink {
                   session, kSessions - 2);
     }
     node_.session = SessionEpoch{static_cast<uint32_t>(session + 1)};
+    node_.own_sessions = SessionSet::up_to(node_.session);
     work_.ids = std::make_unique<RepairIds>(node_.session);
     return {};
   }

@@ -56,6 +56,10 @@ class ManifestStore {
   using FailureListener = std::function<void(const Error&)>;
 
   virtual ~ManifestStore() = default;
+  // Whether load() returns every tablet whose tables are in the node's blob store, and whose
+  // commits are in its log store. If not, what no tablet here names may be named by a tablet of
+  // another node, and is not removed here. Constant.
+  virtual bool has_all_tablets() const = 0;
   // Returns the whole present state.
   virtual Async<Result<std::map<ManifestKey, ManifestEntry>>> load() = 0;
   // Applies all of the edits or none. Returns the new version of each key, in order (kAbsent

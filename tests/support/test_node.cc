@@ -100,6 +100,13 @@ bool TestNode::run_until(const std::function<bool()>& done) {
 }
 
 Async<Result<void>> TestNode::open_stores() {
+  if (options_.wrap_manifest) {
+    CO_TRY(life_->manifest, co_await engine::open_local_manifest_store(*life_->shards[0].fs, {}));
+    life_->manifest = options_.wrap_manifest(std::move(life_->manifest));
+    CO_TRY(life_->node, co_await engine::Node::open(options_.engine, life_->envs(),
+                                                    *life_->manifest, life_->mailboxes));
+    co_return Result<void>{};
+  }
   CO_TRY(engine::LocalNode opened,
          co_await engine::open_local_node(*life_->shards[0].fs, options_.engine, life_->envs(),
                                           life_->mailboxes));

@@ -52,6 +52,7 @@ class LocalManifestStore final : public ManifestStore {
   static Async<Result<std::unique_ptr<LocalManifestStore>>> open_read_only(FileSystem& fs,
                                                                            Error why);
 
+  bool has_all_tablets() const override { return true; }
   Async<Result<std::map<ManifestKey, ManifestEntry>>> load() override;
   Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits) override;
   void on_failure(FailureListener listener) override { failure_listener_ = std::move(listener); }
