@@ -7,7 +7,7 @@
 namespace cellar::engine {
 namespace {
 
-class KnownRepair final : private LogSink {
+class KnownRepair final : private LogTaker {
  public:
   explicit KnownRepair(RepairWork& work) : work_(work) {}
 

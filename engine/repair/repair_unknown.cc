@@ -23,7 +23,7 @@ struct Found {
   uint64_t orphan_tablet = 0;  // a tablet of an unknown table; 0: the table is known by number
 };
 
-class UnknownRepair final : private LogSink {
+class UnknownRepair final : private LogTaker {
  public:
   explicit UnknownRepair(RepairWork& work) : work_(work) {}
 
