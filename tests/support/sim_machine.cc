@@ -24,6 +24,9 @@ void SimMachine::add_shards(const TestNodeOptions& options, MemDisk& disk, Rando
     log.logs = static_cast<uint32_t>(shards.size());
     one.logs = engine::make_local_log_store(*one.fs, *one.runtime, log);
     one.blobs = engine::make_local_blob_store(*one.fs, &one.runtime->timers);
+    if (options.wrap_blobs) {
+      one.blobs = options.wrap_blobs(std::move(one.blobs), one.loop->executor());
+    }
   }
 }
 

@@ -41,6 +41,10 @@ struct TestNodeOptions {
   std::function<std::unique_ptr<FileSystem>(std::unique_ptr<FileSystem> inner, MemDisk& disk,
                                             SimLoop& loop)>
       wrap;
+  // Wraps each shard's blob store.
+  std::function<std::unique_ptr<engine::BlobStore>(std::unique_ptr<engine::BlobStore>,
+                                                   ShardExecutor)>
+      wrap_blobs;
   // Wraps the manifest store.
   std::function<std::unique_ptr<engine::ManifestStore>(std::unique_ptr<engine::ManifestStore>)>
       wrap_manifest;
