@@ -90,9 +90,9 @@ Result<std::vector<TableItem>> unite(std::vector<TableItem> left, std::vector<Ta
   return left;
 }
 
-Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
+Result<ReshapePlan> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
                               const std::vector<QuiescedTablet>& parents, LogSpan span) {
-  ReshapeEdit plan;
+  ReshapePlan plan;
   plan.node = catalog.node();
   TabletState state = inherit(parents);
   state.spans = {span};
@@ -122,14 +122,15 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
   }
   mark_shared(plan.children);
   if (!reshaping.keeps_id) {
-    plan.edits.push_back(put_state(kNodeKey, catalog.node_version(), encode_node_state(plan.node)));
+    plan.edit.changes.push_back(
+        put_state(kNodeKey, catalog.node_version(), encode_node_state(plan.node)));
     for (const QuiescedTablet& parent : parents) {
-      plan.edits.push_back(remove_key(key_of(parent.id), parent.version));
+      plan.edit.changes.push_back(remove_key(key_of(parent.id), parent.version));
     }
   }
   for (const TabletSeed& child : plan.children) {
     const uint64_t expected = reshaping.keeps_id ? parents.front().version : kAbsent;
-    plan.edits.push_back(put_child(child, expected, !reshaping.keeps_id));
+    plan.edit.changes.push_back(put_child(child, expected, !reshaping.keeps_id));
   }
   return plan;
 }

@@ -10,7 +10,7 @@ NodeParts::NodeParts(EngineOptions all_options, std::vector<ShardEnv> envs, Mani
                      Mailboxes& mailboxes, std::optional<Error> why_read_only)
     : options(std::move(all_options)),
       read_only(std::move(why_read_only)),
-      manifest(store),
+      manifest(store, envs.front().runtime),
       files(envs.front(), store),
       shards(std::move(envs), mailboxes),
       clocks(shards, manifest, options),

@@ -9,6 +9,7 @@
 
 #include "engine/files/obsolete_blobs.h"
 #include "engine/files/old_logs.h"
+#include "engine/files/settled_manifest.h"
 #include "engine/node.h"
 #include "engine/node/alter_table.h"
 #include "engine/node/backups.h"
@@ -50,7 +51,7 @@ struct NodeParts {
 
   const EngineOptions options;
   const std::optional<Error> read_only;
-  ManifestStore& manifest;
+  SettledManifest manifest;
   NodeFiles files;
   NodeShards shards;
   NodeClocks clocks;

@@ -78,9 +78,8 @@ Async<Result<void>> Recovery::resolve_token_window() {
 }
 
 Async<Result<void>> Recovery::commit_node_state() {
-  std::vector<VersionEdit> edits;
-  edits.push_back(put_state(kNodeKey, manifest_.node_version, encode_node_state(manifest_.node)));
-  CO_TRY(const auto versions, co_await node_.manifest.commit(std::move(edits)));
+  CatalogEdit edit(put_state(kNodeKey, manifest_.node_version, encode_node_state(manifest_.node)));
+  CO_TRY(const auto versions, co_await node_.manifest.commit(std::move(edit)));
   manifest_.node_version = versions.front();
   co_return Result<void>{};
 }
@@ -151,29 +150,30 @@ Async<Result<void>> Recovery::recover_shards() {
 
 Async<Result<void>> Recovery::name_spans() {
   logs_named_ = true;
-  std::vector<VersionEdit> edits;
+  TabletEdit edit;
   size_t bytes = 0;
   for (const ShardRecovery& shard : shards_) {
     for (const RecoveredTablet& tablet : shard.tablets) {
       for (LogId log : tablet.old_logs) {
         node_.files.old_logs.name(log, is_removable(log));
       }
-      VersionEdit edit =
-          put_state(key_of(tablet.id), tablet.version, encode_tablet_state(tablet.state));
-      bytes += edit.state->size();
-      edits.push_back(std::move(edit));
+      edit.changes.push_back(
+          put_state(key_of(tablet.id), tablet.version, encode_tablet_state(tablet.state)));
+      bytes += edit.changes.back().state->size();
       if (bytes < kEditBytes) continue;
-      CO_TRY_VOID(co_await commit_spans(std::exchange(edits, {})));
+      CO_TRY_VOID(co_await commit_spans(std::exchange(edit, {})));
       bytes = 0;
     }
   }
-  co_return co_await commit_spans(std::move(edits));
+  co_return co_await commit_spans(std::move(edit));
 }
 
-Async<Result<void>> Recovery::commit_spans(std::vector<VersionEdit> edits) {
-  if (edits.empty()) co_return Result<void>{};
-  CO_TRY(const auto versions, co_await node_.manifest.commit(edits));
-  for (size_t i = 0; i < edits.size(); ++i) versions_[TabletId{edits[i].key.id}] = versions[i];
+Async<Result<void>> Recovery::commit_spans(TabletEdit edit) {
+  if (edit.changes.empty()) co_return Result<void>{};
+  CO_TRY(const auto versions, co_await node_.manifest.commit(edit));
+  for (size_t i = 0; i < versions.size(); ++i) {
+    versions_[TabletId{edit.changes[i].key.id}] = versions[i];
+  }
   co_return Result<void>{};
 }
 

@@ -56,7 +56,7 @@ class Recovery {
   Async<Result<void>> remove_litter_logs();
   Async<Result<void>> recover_shards();
   Async<Result<void>> name_spans();
-  Async<Result<void>> commit_spans(std::vector<VersionEdit> edits);
+  Async<Result<void>> commit_spans(TabletEdit edit);
   Async<Result<void>> remove_unnamed_logs();
   Async<Result<void>> serve();
   void report(int64_t elapsed_us);

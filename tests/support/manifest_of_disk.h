@@ -23,7 +23,8 @@ void change_manifest(MemDisk& disk, const Change& change) {
   const ManifestEntries entries = engine::value_of(rig.run(store->load()));
   std::vector<engine::VersionEdit> edits;
   change(entries, edits);
-  if (!edits.empty()) (void)engine::value_of(rig.run(store->commit(std::move(edits))));
+  if (!edits.empty())
+    (void)engine::value_of(rig.run(store->commit(engine::ReshapeEdit(std::move(edits)))));
   engine::expect_ok(rig.run(store->close()));
 }
 

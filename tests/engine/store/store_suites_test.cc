@@ -5,6 +5,7 @@
 #include "tests/engine/store/log_store_suite.h"
 #include "tests/engine/store/manifest_store_suite.h"
 #include "tests/engine/store/store_rig.h"
+#include "tests/support/manifest_double.h"
 #include "tests/support/mem_blob_store.h"
 
 namespace cellar::engine {
@@ -62,6 +63,12 @@ std::unique_ptr<LogStore> local_logs(StoreRig& rig) {
 std::unique_ptr<ManifestStore> local_manifest(StoreRig& rig) {
   return value_of(rig.run(open_local_manifest_store(*rig.fs, ManifestOptions())));
 }
+// The double of a store that reads outcomes back.
+std::unique_ptr<ManifestStore> manifest_that_tells(StoreRig& rig) {
+  auto manifest = std::make_unique<support::ManifestDouble>(local_manifest(rig));
+  manifest->set_reads_outcomes_back(true);
+  return manifest;
+}
 std::unique_ptr<BackupStore> local_backups(StoreRig& rig) {
   return make_local_backup_store(*rig.fs);
 }
@@ -103,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(Bodies, LogStoreSuite,
 INSTANTIATE_TEST_SUITE_P(
     Bodies, ManifestStoreSuite,
     testing::Values(local_body<ManifestStore>("Local", local_manifest, kAtOnce),
-                    local_body<ManifestStore>("LocalSlow", local_manifest, kSlow)),
+                    local_body<ManifestStore>("LocalSlow", local_manifest, kSlow),
+                    local_body<ManifestStore>("Double", manifest_that_tells, kAtOnce)),
     name_of_body);
 INSTANTIATE_TEST_SUITE_P(Bodies, BackupStoreSuite,
                          testing::Values(local_body<BackupStore>("Local", local_backups, kAtOnce),
