@@ -22,7 +22,7 @@ struct BackupBlob {
 };
 
 struct BackupFile {
-  static constexpr uint32_t kVersion = 5;
+  static constexpr uint32_t kVersion = 6;
 
   std::string source;         // id of the data directory
   std::string program;        // version of the writing program

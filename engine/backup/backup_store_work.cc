@@ -128,7 +128,7 @@ Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string n
     count_blob(progress, blob);
   }
   progress.phase = "naming";
-  std::vector<VersionEdit> edits;
+  CatalogEdit all;
   for (const auto& [key, held] : file.entries) {
     // The new directory's clock begins with the machine's, which is checked not to be behind.
     if (key.kind == ManifestKey::Kind::clock) continue;
@@ -136,9 +136,9 @@ Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string n
     edit.key = key;
     edit.state = held.state;
     edit.put_items.assign(held.items.begin(), held.items.end());
-    edits.push_back(std::move(edit));
+    all.changes.push_back(std::move(edit));
   }
-  CO_TRY(const std::vector<uint64_t> versions, co_await manifest.commit(std::move(edits)));
+  CO_TRY(const std::vector<uint64_t> versions, co_await manifest.commit(std::move(all)));
   (void)versions;
   co_return summary;
 }

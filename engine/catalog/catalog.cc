@@ -221,7 +221,7 @@ void Catalog::created(Creation& creation, const std::vector<uint64_t>& versions)
 
 Catalog::NewSession Catalog::plan_session() const {
   NewSession plan{node_, {}};
-  plan.node.session = SessionEpoch{node_.session.value() + 1};
+  plan.node.draw_session();
   plan.edit = put_state(kNodeKey, node_version_, encode_node_state(plan.node));
   return plan;
 }

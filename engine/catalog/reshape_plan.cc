@@ -1,5 +1,7 @@
 #include "engine/catalog/reshape_plan.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -37,6 +39,21 @@ VersionEdit put_child(const TabletSeed& child, uint64_t expected, bool with_tabl
   return edit;
 }
 
+// Marks the blobs that several children name; those that were marked in a parent stay so. All are
+// counted, because the parents' readers remain for a while.
+void mark_shared(std::vector<TabletSeed>& children) {
+  absl::flat_hash_map<BlobId, size_t> names;
+  for (const TabletSeed& child : children) {
+    for (const TableItem& table : child.tables) ++names[table.meta.blob];
+  }
+  for (TabletSeed& child : children) {
+    for (TableItem& table : child.tables) {
+      table.shared |= names.at(table.meta.blob) > 1;
+      table.counted = true;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<TabletId> Reshaping::parents() const {
@@ -68,13 +85,14 @@ Result<std::vector<TableItem>> unite(std::vector<TableItem> left, std::vector<Ta
                   escape_bytes(item.rows.start));
     }
     same->rows.end = item.rows.end;
+    same->shared |= item.shared;
   }
   return left;
 }
 
-Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
+Result<ReshapePlan> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
                               const std::vector<QuiescedTablet>& parents, LogSpan span) {
-  ReshapeEdit plan;
+  ReshapePlan plan;
   plan.node = catalog.node();
   TabletState state = inherit(parents);
   state.spans = {span};
@@ -100,18 +118,19 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
     CHECK(!reshaping.keeps_id || child.tables.size() == parents.front().blobs.size(),
           "tablet {} moves with {} of its {} tables", child.id, child.tables.size(),
           parents.front().blobs.size());
-    for (TableItem& table : child.tables) table.shared = true;
     plan.children.push_back(std::move(child));
   }
+  mark_shared(plan.children);
   if (!reshaping.keeps_id) {
-    plan.edits.push_back(put_state(kNodeKey, catalog.node_version(), encode_node_state(plan.node)));
+    plan.edit.changes.push_back(
+        put_state(kNodeKey, catalog.node_version(), encode_node_state(plan.node)));
     for (const QuiescedTablet& parent : parents) {
-      plan.edits.push_back(remove_key(key_of(parent.id), parent.version));
+      plan.edit.changes.push_back(remove_key(key_of(parent.id), parent.version));
     }
   }
   for (const TabletSeed& child : plan.children) {
     const uint64_t expected = reshaping.keeps_id ? parents.front().version : kAbsent;
-    plan.edits.push_back(put_child(child, expected, !reshaping.keeps_id));
+    plan.edit.changes.push_back(put_child(child, expected, !reshaping.keeps_id));
   }
   return plan;
 }

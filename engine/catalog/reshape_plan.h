@@ -35,10 +35,10 @@ struct Reshaping {
   std::vector<TabletId> parents() const;
 };
 
-struct ReshapeEdit {
+struct ReshapePlan {
   NodeState node;                    // with the ids taken
   std::vector<TabletSeed> children;  // versions unknown
-  std::vector<VersionEdit> edits;    // those of the children are last
+  ReshapeEdit edit;                  // its changes of the children are last
 };
 
 // FAILED_PRECONDITION if the table has the maximum number of tablets.
@@ -46,7 +46,7 @@ Result<void> check_room_for_split(const TableEntry& table);
 
 // FAILED_PRECONDITION if a table lies on both sides of rows that were deleted in between. `span` is
 // the rest of the open log of reshaping.to.
-Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
+Result<ReshapePlan> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
                               const std::vector<QuiescedTablet>& parents, LogSpan span);
 
 // The united list of two neighbours' tables; each blob occurs once.

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "engine/store/manifest_store.h"
 #include "io/loop/mailbox.h"
@@ -18,12 +17,13 @@ class ManifestClient {
  public:
   ManifestClient(Mailbox& mailbox, ManifestStore& store) : mailbox_(mailbox), store_(store) {}
 
-  // See ManifestStore::commit.
-  Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits) {
-    auto work = [&store = store_, mine = std::move(edits)]() mutable {
-      return store.commit(std::move(mine));
+  // Changes one tablet; returns its new version. See ManifestStore::commit.
+  Async<Result<uint64_t>> commit(VersionEdit change) {
+    auto work = [&store = store_, edit = TabletEdit(std::move(change))]() mutable {
+      return store.commit(std::move(edit));
     };
-    co_return co_await mailbox_.call_on(kHomeShard, std::move(work));
+    CO_TRY(const auto versions, co_await mailbox_.call_on(kHomeShard, std::move(work)));
+    co_return versions.front();
   }
 
  private:

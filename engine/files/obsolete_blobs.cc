@@ -64,22 +64,24 @@ Async<void> ObsoleteBlobDeleter::drain() {
   while (running_ > 0) co_await idle_.wait();
 }
 
-void BlobRefCounts::add(BlobId blob, uint64_t holders) {
-  const auto [it, added] = holders_.try_emplace(blob, 1);
-  it->second += holders;
+void BlobRefCounts::add(BlobId blob, uint64_t holders, bool shared) {
+  const auto [it, added] = blobs_.try_emplace(blob, Counted{.holders = 1});
+  it->second.holders += holders;
+  it->second.shared |= shared;
 }
 
 void BlobRefCounts::release(const ObsoleteBlob& blob) {
-  const auto it = holders_.find(blob.id);
-  CHECK(it != holders_.end(), "blob {:016x} was released more often than held", blob.id.value());
-  if (--it->second != 0) return;
-  holders_.erase(it);
-  deleter_.remove(blob);
+  const auto it = blobs_.find(blob.id);
+  CHECK(it != blobs_.end(), "blob {:016x} was released more often than held", blob.id.value());
+  if (--it->second.holders != 0) return;
+  const bool others_may_name_it = it->second.shared && !has_all_tablets_;
+  blobs_.erase(it);
+  if (!others_may_name_it) deleter_.remove(blob);
 }
 
 uint64_t BlobRefCounts::holders(BlobId blob) const {
-  const auto it = holders_.find(blob);
-  return it == holders_.end() ? 0 : it->second;
+  const auto it = blobs_.find(blob);
+  return it == blobs_.end() ? 0 : it->second.holders;
 }
 
 }  // namespace cellar::engine

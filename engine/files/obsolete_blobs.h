@@ -93,26 +93,35 @@ class ObsoleteBlobDeleter {
 // and the versions and cursors that still read through it. A split or a move adds its new holders
 // here when its edit has succeeded, before any of them exists and while the old one is still
 // counted. The count is therefore zero exactly when neither the manifest nor a reader refers to the
-// blob.
+// blob, as far as this process sees. If it does not see all tablets, a blob that is marked as
+// shared in the manifest (table_item.h) stays: other nodes may name it, and who sees all of them
+// removes it.
 //
 // On shard 0; other shards post to it.
 class BlobRefCounts {
  public:
-  // `deleter` belongs to shard 0 and must outlive this.
-  explicit BlobRefCounts(ObsoleteBlobDeleter& deleter) : deleter_(deleter) {}
+  // `deleter` belongs to shard 0 and must outlive this. `has_all_tablets`: see
+  // ManifestStore::has_all_tablets().
+  BlobRefCounts(ObsoleteBlobDeleter& deleter, bool has_all_tablets)
+      : deleter_(deleter), has_all_tablets_(has_all_tablets) {}
 
-  // The start found this many references in the manifest.
-  void found(BlobId blob, uint64_t names) { holders_[blob] = names; }
-  // Adds that many holders. An unknown blob has had one so far.
-  void add(BlobId blob, uint64_t holders);
+  // The start found this many references in the manifest to a blob that is marked as shared.
+  void found(BlobId blob, uint64_t names) { blobs_[blob] = {.holders = names, .shared = true}; }
+  // Adds that many holders. An unknown blob has had one so far. `shared`: the manifest marks it.
+  void add(BlobId blob, uint64_t holders, bool shared);
   // An obsolete holder has been destroyed.
   void release(const ObsoleteBlob& blob);
   uint64_t holders(BlobId blob) const;
-  size_t size() const { return holders_.size(); }
+  size_t size() const { return blobs_.size(); }
 
  private:
+  struct Counted {
+    uint64_t holders = 0;
+    bool shared = false;
+  };
   ObsoleteBlobDeleter& deleter_;
-  absl::flat_hash_map<BlobId, uint64_t> holders_;
+  const bool has_all_tablets_;
+  absl::flat_hash_map<BlobId, Counted> blobs_;
 };
 
 class TabletTable;

@@ -11,9 +11,10 @@ void OldLogs::release(const std::vector<LogId>& logs) {
   for (LogId log : logs) {
     const auto it = names_.find(log);
     CHECK(it != names_.end(), "log {:x} was released more often than named", log.value());
-    if (--it->second != 0) continue;
+    if (--it->second.tablets != 0) continue;
+    const bool removable = it->second.removable;
     names_.erase(it);
-    remove(log);
+    if (removable) remove(log);
   }
 }
 

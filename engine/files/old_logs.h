@@ -1,5 +1,6 @@
 // OldLogs: the logs of earlier sessions, with the number of tablets that still need each. A log is
-// removed when the last of them has flushed its part. On shard 0; other shards post to it.
+// removed when the last of them has flushed its part, unless it may be needed elsewhere. On shard
+// 0; other shards post to it.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,12 @@ class OldLogs {
         retry_(
             runtime.timers, [](void* self) { static_cast<OldLogs*>(self)->try_again(); }, this) {}
 
-  // A start found that a tablet needs the log.
-  void name(LogId log) { ++names_[log]; }
+  // A start found that a tablet needs the log. `removable`: no other node wrote it or needs it.
+  void name(LogId log, bool removable) {
+    Names& names = names_[log];
+    ++names.tablets;
+    names.removable = removable;
+  }
   bool named(LogId log) const { return names_.contains(log); }
   // One tablet durably no longer needs these logs.
   void release(const std::vector<LogId>& logs);
@@ -38,12 +43,17 @@ class OldLogs {
   Async<void> close();
 
  private:
+  struct Names {
+    uint64_t tablets = 0;
+    bool removable = false;
+  };
+
   Async<void> remove_now(LogId log);
   void try_again();
 
   Runtime runtime_;
   LogStore& store_;
-  std::map<LogId, uint64_t> names_;
+  std::map<LogId, Names> names_;
   uint64_t removing_ = 0;
   std::vector<LogId> kept_;  // could not be removed yet
   bool closed_ = false;

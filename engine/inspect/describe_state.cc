@@ -203,6 +203,7 @@ Result<std::string> describe_item(ManifestKey key, uint64_t item, Bytes value) {
   }
   std::string text = fmt::format("item {:016x}: run {}, {} entries, {} bytes", item, table.meta.run,
                                  table.meta.entries, table.meta.file_bytes);
+  if (table.shared) text += ", shared";
   if (table.rows == KeyRange{}) return text;
   return text + ", of it rows " + rows_text(table.rows.start, table.rows.end);
 }

@@ -93,6 +93,13 @@ class DirectoryCheck {
   }
 
  private:
+  // A tablet's use of a blob.
+  struct Use {
+    uint64_t tablet = 0;
+    uint64_t bytes = 0;  // expected
+    bool shared = false;
+  };
+
   Async<Result<void>> list_files() {
     std::vector<string> directories = {""};
     while (!directories.empty()) {
@@ -212,7 +219,9 @@ class DirectoryCheck {
     for (const auto& [key, held] : state_.entries) {
       switch (key.kind) {
         case ManifestKey::Kind::node:
-          if (const auto node = decode_node_state(held.state); !node) {
+          if (const auto node = decode_node_state(held.state)) {
+            own_sessions_ = node->own_sessions;
+          } else {
             complain("node", node.error());
           }
           break;
@@ -265,7 +274,7 @@ class DirectoryCheck {
         dump_.problem(fmt::format("{}: tablet {}: the entry of blob {:016x} is about blob {:016x}",
                                   current_, id, blob, item->meta.blob.value()));
       }
-      named_[blob_path(BlobId{blob})].emplace_back(id, item->meta.file_bytes);
+      named_[blob_path(BlobId{blob})].push_back({id, item->meta.file_bytes, item->shared});
     }
   }
 
@@ -305,7 +314,12 @@ class DirectoryCheck {
   void check_blobs() {
     for (const auto& [path, users] : named_) {
       const auto file = sizes_.find(path);
-      for (const auto& [tablet, bytes] : users) {
+      for (const auto& [tablet, bytes, shared] : users) {
+        if (users.size() > 1 && !shared) {
+          dump_.problem(
+              fmt::format("{} is named by {} tablets and not marked as shared by tablet {}", path,
+                          users.size(), tablet));
+        }
         if (file == sizes_.end()) {
           dump_.problem(fmt::format("{} is missing: tablet {} names it", path, tablet));
         } else if (file->second != bytes) {
@@ -389,8 +403,7 @@ class DirectoryCheck {
       if (path == kPreviousPath || path == kSpareManifestPath || is_start_spare(path)) continue;
       if (is_blob(path)) {
         if (!named_.contains(path)) {
-          dump_.note(
-              fmt::format("{} is an orphan: no tablet names it; the next start removes it", path));
+          dump_.note(fmt::format("{} is an orphan: no tablet names it; {}", path, fate_of(path)));
         }
       } else if (path.ends_with(kTemporarySuffix)) {
         dump_.note(fmt::format("{} was being made; the next start removes it", path));
@@ -400,6 +413,13 @@ class DirectoryCheck {
         dump_.note(fmt::format("{} is none of Cellar's files", path));
       }
     }
+  }
+
+  // What the next start does with a blob that no tablet names.
+  string fate_of(const string& path) const {
+    const auto name = parse_blob_file(path.substr(kBlobDirectory.size() + 1));
+    const bool own = name && own_sessions_.contains(session_of(name->id));
+    return own ? "the next start removes it" : "it is of a session of another node, and stays";
   }
 
   void complain(const string& what, const Error& error) {
@@ -418,8 +438,9 @@ class DirectoryCheck {
   ManifestState state_;
   std::map<uint64_t, string> tables_;                                          // names
   std::map<uint64_t, std::vector<std::pair<uint64_t, TabletState>>> tablets_;  // by table
-  // Blob paths with the tablets that name them and the sizes expected.
-  std::map<string, std::vector<std::pair<uint64_t, uint64_t>>> named_;
+  SessionSet own_sessions_;
+  // Blob paths with the tablets that name them.
+  std::map<string, std::vector<Use>> named_;
 };
 
 }  // namespace

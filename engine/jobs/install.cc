@@ -40,15 +40,9 @@ Async<Result<uint64_t>> Installation::commit(TabletState state,
   for (const Ref<TabletTable>& table : inputs) {
     edit.remove_items.push_back(table->blob().value());
   }
-  std::vector<VersionEdit> edits;
-  edits.push_back(std::move(edit));
-  auto versions = co_await tablet_->shard().files.manifest.commit(std::move(edits));
-  if (!versions) {
-    if (versions.error().applied == Applied::maybe_applied) keep_ = true;
-    co_return std::unexpected(std::move(versions).error());
-  }
-  keep_ = true;
-  co_return versions->front();
+  auto version = co_await tablet_->shard().files.manifest.commit(std::move(edit));
+  keep_ = version || version.error().applied == Applied::maybe_applied;
+  co_return version;
 }
 
 }  // namespace cellar::engine

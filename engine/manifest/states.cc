@@ -10,6 +10,25 @@ namespace {
 // damage.
 constexpr uint64_t kMaxSpans = 100'000;
 
+Result<void> decode_own_sessions(Reader& in, NodeState& state) {
+  const uint64_t ranges = in.varint();
+  if (ranges > SessionSet::kMaxSessionRanges) {
+    return fail(Errc::data_loss, "node state names {} ranges of sessions", ranges);
+  }
+  for (uint64_t i = 0; i < ranges && in.ok(); ++i) {
+    const uint64_t first = in.varint();
+    const uint64_t more = in.varint();
+    const uint64_t least =
+        state.own_sessions.ranges().empty() ? 1 : uint64_t{state.own_sessions.last().value()} + 2;
+    if (first < least || first > state.session.value() || more > state.session.value() - first) {
+      return fail(Errc::data_loss, "the sessions of a node state make no sense");
+    }
+    state.own_sessions.add({SessionEpoch{static_cast<uint32_t>(first)},
+                            SessionEpoch{static_cast<uint32_t>(first + more)}});
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string encode_node_state(const NodeState& state) {
@@ -21,6 +40,11 @@ std::string encode_node_state(const NodeState& state) {
   put_varint(out, zigzag(state.tokens.window_us));
   put_varint(out, zigzag(state.tokens.raised_us));
   put_varint(out, zigzag(state.tokens.before_us));
+  put_varint(out, state.own_sessions.ranges().size());
+  for (const SessionSet::Range& range : state.own_sessions.ranges()) {
+    put_varint(out, range.first.value());
+    put_varint(out, range.last.value() - range.first.value());
+  }
   return out;
 }
 
@@ -34,6 +58,7 @@ Result<NodeState> decode_node_state(Bytes encoded) {
   state.tokens.window_us = in.signed_varint();
   state.tokens.raised_us = in.signed_varint();
   state.tokens.before_us = in.signed_varint();
+  TRY_VOID(decode_own_sessions(in, state));
   TRY_VOID(check_consumed(in, "node state"));
   return state;
 }

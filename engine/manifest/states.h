@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/manifest/range_token.h"
+#include "engine/model/session_set.h"
 #include "engine/model/types.h"
 #include "engine/store/log_span.h"
 #include "engine/store/manifest_store.h"
@@ -33,13 +34,21 @@ struct TokenWindow {
 
 // The state of the node: one key, id 0.
 struct NodeState {
-  static constexpr uint8_t kVersion = 3;
+  static constexpr uint8_t kVersion = 4;
 
   SessionEpoch session;   // the last one drawn
   TableId next_table{1};  // ids are never reused
   TabletId next_tablet{1};
   TokenWindow tokens;
+  // The sessions that the node drew, the last one included. At a start the others have ended, and
+  // what they left that no tablet names is the node's to remove; what another session left is not.
+  SessionSet own_sessions;
 
+  // Draws the next session.
+  void draw_session() {
+    session = SessionEpoch{session.value() + 1};
+    own_sessions.add(session);
+  }
   bool operator==(const NodeState&) const = default;
 };
 

@@ -11,6 +11,8 @@ namespace {
 // On disk, beside the tags of TableMeta, which skips it: never renumber or reuse.
 constexpr uint64_t kVerifiedTag = 100;
 
+constexpr uint8_t kShared = 1;  // flag of an item; on disk
+
 // 0 if there is none. REQUIRES: the facts were decoded.
 int64_t verified_of(Bytes facts) {
   Reader in(facts);
@@ -29,6 +31,7 @@ int64_t verified_of(Bytes facts) {
 std::string encode_table_item(const TableItem& item) {
   std::string out;
   put_u8(out, TableItem::kVersion);
+  put_u8(out, item.shared ? kShared : 0);
   put_bytes(out, item.rows.start);
   put_bytes(out, item.rows.end);
   out += encode_table_meta(item.meta);
@@ -45,6 +48,11 @@ Result<TableItem> decode_table_item(Bytes encoded) {
   TableItem item;
   Reader in(encoded);
   TRY_VOID(check_version(in, TableItem::kVersion, "table of a tablet"));
+  const uint8_t flags = in.u8();
+  if ((flags & ~kShared) != 0) {
+    return fail(Errc::data_loss, "a tablet's table has the flags {:#x}", flags);
+  }
+  item.shared = flags == kShared;
   item.rows.start = in.bytes();
   item.rows.end = in.bytes();
   if (!in.ok() || item.rows.empty()) {

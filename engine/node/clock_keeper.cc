@@ -223,9 +223,8 @@ Async<Result<void>> ClockKeeper::release_here() {
 Async<Result<void>> ClockKeeper::install(ClockState state) {
   CHECK(state.trusted_us >= state_.trusted_us, "an anchor at {} after one at {}", state.trusted_us,
         state_.trusted_us);
-  std::vector<VersionEdit> edits;
-  edits.push_back(put_state(kClockKey, version_, encode_clock_state(state)));
-  CO_TRY(const auto versions, co_await manifest_.commit(std::move(edits)));
+  CatalogEdit edit(put_state(kClockKey, version_, encode_clock_state(state)));
+  CO_TRY(const auto versions, co_await manifest_.commit(std::move(edit)));
   version_ = versions.front();
   const ClockState before = std::exchange(state_, std::move(state));
   asked_ = false;  // later requests ask a clock that has the anchor

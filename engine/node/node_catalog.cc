@@ -7,17 +7,18 @@ void NodeCatalog::load(ManifestContents& manifest) {
   audit_ = std::move(manifest.audit);
 }
 
-Async<Result<std::vector<uint64_t>>> NodeCatalog::commit(std::vector<VersionEdit> edits,
+Async<Result<std::vector<uint64_t>>> NodeCatalog::commit(std::vector<VersionEdit> changes,
                                                          std::vector<AuditEntry> entries,
                                                          Author by) {
-  if (entries.empty()) co_return co_await manifest_.commit(std::move(edits));
+  CatalogEdit edit(std::move(changes));
+  if (entries.empty()) co_return co_await manifest_.commit(std::move(edit));
   for (AuditEntry& entry : entries) {
     entry.at_us = shards_.now_us();
     entry.by = by;
   }
   AuditTrail::Addition addition = audit_.plan(std::move(entries));
-  edits.push_back(addition.edit);
-  CO_TRY(std::vector<uint64_t> versions, co_await manifest_.commit(std::move(edits)));
+  edit.changes.push_back(addition.edit);
+  CO_TRY(std::vector<uint64_t> versions, co_await manifest_.commit(std::move(edit)));
   audit_.written(std::move(addition), versions.back());
   versions.pop_back();
   co_return versions;

@@ -36,9 +36,13 @@ class NodeCatalog {
   AuditPage audit_log(const AuditQuery& query) const { return audit_.read(query); }
 
   // One edit of the manifest together with its audit entries, which get time and author here.
-  // Returns the versions of `edits`. REQUIRES: the lock.
-  Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits,
+  // Returns the versions of `changes`. REQUIRES: the lock.
+  Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> changes,
                                               std::vector<AuditEntry> entries = {}, Author by = {});
+  // The edit of a split, a merge or a move. REQUIRES: the lock.
+  Async<Result<std::vector<uint64_t>>> commit(ReshapeEdit edit) {
+    return manifest_.commit(std::move(edit));
+  }
   // Installs the map on every shard.
   Async<Result<void>> publish();
 

@@ -10,8 +10,8 @@ NodeParts::NodeParts(EngineOptions all_options, std::vector<ShardEnv> envs, Mani
                      Mailboxes& mailboxes, std::optional<Error> why_read_only)
     : options(std::move(all_options)),
       read_only(std::move(why_read_only)),
-      manifest(store),
-      files(envs.front()),
+      manifest(store, envs.front().runtime),
+      files(envs.front(), store),
       shards(std::move(envs), mailboxes),
       clocks(shards, manifest, options),
       catalog(shards, manifest),

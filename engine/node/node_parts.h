@@ -9,6 +9,7 @@
 
 #include "engine/files/obsolete_blobs.h"
 #include "engine/files/old_logs.h"
+#include "engine/files/settled_manifest.h"
 #include "engine/node.h"
 #include "engine/node/alter_table.h"
 #include "engine/node/backups.h"
@@ -28,10 +29,10 @@ namespace cellar::engine {
 
 // The files that belong to no single shard. On shard 0; outlives the parts of the shards.
 struct NodeFiles {
-  explicit NodeFiles(const ShardEnv& home)
+  NodeFiles(const ShardEnv& home, const ManifestStore& manifest)
       : old_logs(home.runtime, home.logs),
         deleter(home.runtime, home.blobs),
-        shared_blobs(deleter) {}
+        shared_blobs(deleter, manifest.has_all_tablets()) {}
   OldLogs old_logs;
   ObsoleteBlobDeleter deleter;  // for blobs shared by several shards
   BlobRefCounts shared_blobs;
@@ -50,7 +51,7 @@ struct NodeParts {
 
   const EngineOptions options;
   const std::optional<Error> read_only;
-  ManifestStore& manifest;
+  SettledManifest manifest;
   NodeFiles files;
   NodeShards shards;
   NodeClocks clocks;

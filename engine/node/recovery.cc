@@ -62,7 +62,8 @@ Async<Result<void>> Recovery::run_read_only() {
 }
 
 Async<Result<void>> Recovery::raise_session() {
-  manifest_.node.session = SessionEpoch{manifest_.node.session.value() + 1};
+  finished_ = manifest_.node.own_sessions;
+  manifest_.node.draw_session();
   co_return co_await commit_node_state();
 }
 
@@ -77,9 +78,8 @@ Async<Result<void>> Recovery::resolve_token_window() {
 }
 
 Async<Result<void>> Recovery::commit_node_state() {
-  std::vector<VersionEdit> edits;
-  edits.push_back(put_state(kNodeKey, manifest_.node_version, encode_node_state(manifest_.node)));
-  CO_TRY(const auto versions, co_await node_.manifest.commit(std::move(edits)));
+  CatalogEdit edit(put_state(kNodeKey, manifest_.node_version, encode_node_state(manifest_.node)));
+  CO_TRY(const auto versions, co_await node_.manifest.commit(std::move(edit)));
   manifest_.node_version = versions.front();
   co_return Result<void>{};
 }
@@ -91,8 +91,8 @@ void Recovery::count_shared_blobs() {
   for (TabletSeed& seed : manifest_.tablets) {
     for (TableItem& table : seed.tables) {
       const uint64_t names = named_blobs_.at(table.meta.blob);
-      table.shared = names > 1;
-      if (table.shared) node_.files.shared_blobs.found(table.meta.blob, names);
+      table.counted = table.shared || names > 1;
+      if (table.counted) node_.files.shared_blobs.found(table.meta.blob, names);
     }
   }
 }
@@ -102,6 +102,11 @@ Async<Result<void>> Recovery::remove_orphan_blobs() {
   CO_TRY(const auto found, co_await blobs.list());
   for (const BlobInfo& blob : found) {
     if (blob.sealed && named_blobs_.contains(blob.id)) continue;
+    // What is not sealed is named nowhere.
+    if (!is_finished(session_of(blob.id)) || (blob.sealed && !node_.manifest.has_all_tablets())) {
+      ++kept_;
+      continue;
+    }
     const Result<void> removed = co_await blobs.remove(blob.id);
     if (removed) {
       ++orphans_;
@@ -145,27 +150,30 @@ Async<Result<void>> Recovery::recover_shards() {
 
 Async<Result<void>> Recovery::name_spans() {
   logs_named_ = true;
-  std::vector<VersionEdit> edits;
+  TabletEdit edit;
   size_t bytes = 0;
   for (const ShardRecovery& shard : shards_) {
     for (const RecoveredTablet& tablet : shard.tablets) {
-      for (LogId log : tablet.old_logs) node_.files.old_logs.name(log);
-      VersionEdit edit =
-          put_state(key_of(tablet.id), tablet.version, encode_tablet_state(tablet.state));
-      bytes += edit.state->size();
-      edits.push_back(std::move(edit));
+      for (LogId log : tablet.old_logs) {
+        node_.files.old_logs.name(log, is_removable(log));
+      }
+      edit.changes.push_back(
+          put_state(key_of(tablet.id), tablet.version, encode_tablet_state(tablet.state)));
+      bytes += edit.changes.back().state->size();
       if (bytes < kEditBytes) continue;
-      CO_TRY_VOID(co_await commit_spans(std::exchange(edits, {})));
+      CO_TRY_VOID(co_await commit_spans(std::exchange(edit, {})));
       bytes = 0;
     }
   }
-  co_return co_await commit_spans(std::move(edits));
+  co_return co_await commit_spans(std::move(edit));
 }
 
-Async<Result<void>> Recovery::commit_spans(std::vector<VersionEdit> edits) {
-  if (edits.empty()) co_return Result<void>{};
-  CO_TRY(const auto versions, co_await node_.manifest.commit(edits));
-  for (size_t i = 0; i < edits.size(); ++i) versions_[TabletId{edits[i].key.id}] = versions[i];
+Async<Result<void>> Recovery::commit_spans(TabletEdit edit) {
+  if (edit.changes.empty()) co_return Result<void>{};
+  CO_TRY(const auto versions, co_await node_.manifest.commit(edit));
+  for (size_t i = 0; i < versions.size(); ++i) {
+    versions_[TabletId{edit.changes[i].key.id}] = versions[i];
+  }
   co_return Result<void>{};
 }
 
@@ -206,6 +214,10 @@ Async<Result<void>> Recovery::remove_litter_logs() {
   CO_TRY(const auto logs, co_await store.list());
   for (const LogId log : logs) {
     if (named.contains(log)) continue;
+    if (!is_removable(log)) {
+      ++kept_;
+      continue;
+    }
     const Result<void> removed = co_await store.remove(log);
     if (!removed) {
       log_warn("node", "an unused log stays until the next start: {}", removed.error().to_string());
@@ -219,9 +231,7 @@ Async<Result<void>> Recovery::remove_unnamed_logs() {
   CO_TRY(const auto logs, co_await store.list());
   size_t removed = 0;
   for (LogId log : logs) {
-    const std::vector<LogId>& open = node_.shards.logs();
-    const bool ours = std::find(open.begin(), open.end(), log) != open.end();
-    if (ours || node_.files.old_logs.named(log)) continue;
+    if (!is_removable(log) || node_.files.old_logs.named(log)) continue;
     node_.files.old_logs.remove(log);
     ++removed;
   }
@@ -248,6 +258,10 @@ void Recovery::report(int64_t elapsed_us) {
              replayed.torn_place, replayed.torn_tail_bytes);
   }
   report.orphans_removed = orphans_;
+  if (kept_ > 0) {
+    log_info("node", "kept={}: blobs and logs that no tablet here names, and other nodes may",
+             kept_);
+  }
   report.elapsed_us = elapsed_us;
   log_info("node", "open session={} tables={} commits={} torn_bytes={} orphans={} us={}",
            manifest_.node.session, manifest_.tables.size(), report.replayed_commits,

@@ -208,24 +208,24 @@ Async<std::unexpected<Error>> Reshape::keep_parents(const Reshaping& reshaping,
 }
 
 // Steps 3 to 5, and the installation of the children.
-Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
+Async<Result<ReshapePlan>> Reshape::replace(const Reshaping& reshaping) {
   CO_TRY(const std::vector<QuiescedTablet> parents, co_await quiesce_in_time(reshaping));
   auto end = [](ShardReshape& shard) -> Async<LogPosition> { co_return shard.log_end(); };
   LogSpan span{.log = shards_.logs()[reshaping.to.value()]};
   span.from = co_await on(reshaping.to, std::move(end));
-  CO_TRY(ReshapeEdit edit, plan_edit(catalog_.tables(), reshaping, parents, span));
-  auto stage = [&edit](ShardReshape& shard) { return shard.stage(edit.children); };
+  CO_TRY(ReshapePlan plan, plan_edit(catalog_.tables(), reshaping, parents, span));
+  auto stage = [&plan](ShardReshape& shard) { return shard.stage(plan.children); };
   CO_TRY(std::set<BlobId> lost, co_await on(reshaping.to, std::move(stage)));
   for (const QuiescedTablet& parent : parents) {
     for (const BlobId blob : parent.lost) lost.erase(blob);  // it was lost before
   }
   if (!lost.empty()) co_return co_await keep_parents(reshaping, std::move(lost));
-  CO_TRY(const std::vector<uint64_t> versions, co_await catalog_.commit(edit.edits));
-  const size_t children = edit.children.size();
+  CO_TRY(const std::vector<uint64_t> versions, co_await catalog_.commit(std::move(plan.edit)));
+  const size_t children = plan.children.size();
   catalog_.tables().reshaped(reshaping.entry.schema.id, reshaping.first, reshaping.count,
-                             edit.children, edit.node,
+                             plan.children, plan.node,
                              reshaping.keeps_id ? kAbsent : versions.front());
-  count_blobs(parents, edit);
+  count_blobs(parents, plan);
   Result<void> done = co_await hand_time_over(reshaping);
   must(done);
   auto install = [&versions, children](ShardReshape& shard) -> Async<Result<void>> {
@@ -234,7 +234,7 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   };
   done = co_await on(reshaping.to, std::move(install));
   must(done);
-  co_return edit;
+  co_return plan;
 }
 
 Async<Result<std::vector<QuiescedTablet>>> Reshape::quiesce_in_time(const Reshaping& reshaping) {
@@ -265,15 +265,25 @@ Async<Result<void>> Reshape::hand_time_over(const Reshaping& reshaping) {
   co_return co_await on(reshaping.to, std::move(raise));
 }
 
-void Reshape::count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapeEdit& edit) {
-  absl::flat_hash_map<BlobId, uint64_t> names;
+void Reshape::count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapePlan& plan) {
+  struct Names {
+    uint64_t children = 0;
+    bool shared = false;
+  };
+  absl::flat_hash_map<BlobId, Names> names;
   for (const QuiescedTablet& parent : parents) {
-    for (BlobId blob : parent.blobs) names.try_emplace(blob, 0);
+    for (BlobId blob : parent.blobs) names.try_emplace(blob);
   }
-  for (const TabletSeed& child : edit.children) {
-    for (const TableItem& table : child.tables) ++names[table.meta.blob];
+  for (const TabletSeed& child : plan.children) {
+    for (const TableItem& table : child.tables) {
+      Names& of_blob = names[table.meta.blob];
+      ++of_blob.children;
+      of_blob.shared |= table.shared;
+    }
   }
-  for (const auto& [blob, children] : names) shared_blobs_.add(blob, children);
+  for (const auto& [blob, of_blob] : names) {
+    shared_blobs_.add(blob, of_blob.children, of_blob.shared);
+  }
 }
 
 // Steps 6 and 7, once the children are installed.
@@ -281,7 +291,7 @@ Async<Result<void>> Reshape::remove_parents(const Reshaping& reshaping) {
   CO_TRY_VOID(co_await publish_and_fence(reshaping.from));
   std::vector<std::unique_ptr<Tablet>> gone;
   auto take = [&gone, ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
-    shard.share_tables(ids);
+    shard.count_references(ids);
     gone = shard.take_out(ids);
     co_return Result<void>{};
   };

@@ -90,13 +90,13 @@ class Reshape {
 
   // Steps 2 to 7, under the catalog lock.
   Async<Result<Children>> run(Reshaping reshaping);
-  Async<Result<ReshapeEdit>> replace(const Reshaping& reshaping);
+  Async<Result<ReshapePlan>> replace(const Reshaping& reshaping);
   Async<std::unexpected<Error>> keep_parents(const Reshaping& reshaping, std::set<BlobId> lost);
   Async<Result<std::vector<QuiescedTablet>>> quiesce_in_time(const Reshaping& reshaping);
   Async<Result<void>> remove_parents(const Reshaping& reshaping);
   Async<Result<void>> give_up(const Reshaping& reshaping);
   Async<Result<void>> hand_time_over(const Reshaping& reshaping);
-  void count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapeEdit& edit);
+  void count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapePlan& plan);
   Async<Result<void>> publish_and_fence(ShardId owner);
 
   NodeShards& shards_;

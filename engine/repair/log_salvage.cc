@@ -32,7 +32,7 @@ class LogSalvage::Surveyor final : public Walker {
 // Assembles the entries before the end.
 class LogSalvage::Reader final : public Walker {
  public:
-  Reader(LogSalvage& log, LogSink& sink) : log_(log), sink_(sink) {}
+  Reader(LogSalvage& log, LogTaker& sink) : log_(log), sink_(sink) {}
 
   void record(const RecordView& record, uint64_t begin, uint64_t end) override {
     if (begin >= log_.end_) {
@@ -90,7 +90,7 @@ class LogSalvage::Reader final : public Walker {
   }
 
   LogSalvage& log_;
-  LogSink& sink_;
+  LogTaker& sink_;
   std::string entry_;
   bool in_entry_ = false;
   bool after_gap_ = false;
@@ -161,7 +161,7 @@ Async<Result<void>> LogSalvage::survey(uint64_t from, uint64_t recorded_end) {
   co_return Result<void>();
 }
 
-Async<Result<void>> LogSalvage::deliver(LogSink& sink) {
+Async<Result<void>> LogSalvage::deliver(LogTaker& sink) {
   if (segment_bytes_ == 0) co_return Result<void>();
   Reader reader(*this, sink);
   CO_TRY_VOID(co_await walk(reader));

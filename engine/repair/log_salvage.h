@@ -33,9 +33,9 @@ struct LogGap {
   CommitStamp before = kMaxStamp;  // of the first entry after it; kMaxStamp: none
 };
 
-class LogSink {
+class LogTaker {
  public:
-  virtual ~LogSink() = default;
+  virtual ~LogTaker() = default;
   virtual void entry(const LogEntry& entry, LogPosition end) = 0;
   // Called every few megabytes of log: the sink may write.
   virtual Async<Result<void>> rest() = 0;
@@ -51,7 +51,7 @@ class LogSalvage {
   // `from`: entries that end at or before it are not needed; `recorded_end`: the log was once read
   // up to here; both 0: unknown. An error is one of the device that no other file can avoid.
   Async<Result<void>> survey(uint64_t from, uint64_t recorded_end);
-  Async<Result<void>> deliver(LogSink& sink);
+  Async<Result<void>> deliver(LogTaker& sink);
 
   const std::vector<LogGap>& gaps() const { return gaps_; }  // complete after deliver()
   // Whole records that stand behind the end: of writes that were never acknowledged.

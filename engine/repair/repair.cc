@@ -45,18 +45,18 @@ size_t bytes_of(const ManifestEntry& entry) {
 }
 
 Async<Result<void>> write_entries(ManifestStore& store, const RepairWork& work) {
-  std::vector<VersionEdit> edits;
+  CatalogEdit all;
   size_t bytes = 0;
   for (const auto& [key, entry] : work.entries) {
     VersionEdit edit = put_state(key, kAbsent, entry.state);
     edit.put_items.assign(entry.items.begin(), entry.items.end());
     bytes += bytes_of(entry);
-    edits.push_back(std::move(edit));
+    all.changes.push_back(std::move(edit));
     if (bytes < kEditBytes) continue;
-    CO_TRY_VOID(co_await store.commit(std::exchange(edits, {})));
+    CO_TRY_VOID(co_await store.commit(std::exchange(all, {})));
     bytes = 0;
   }
-  if (!edits.empty()) CO_TRY_VOID(co_await store.commit(std::move(edits)));
+  if (!all.changes.empty()) CO_TRY_VOID(co_await store.commit(std::move(all)));
   co_return Result<void>();
 }
 

@@ -7,14 +7,14 @@
 namespace cellar::engine {
 namespace {
 
-class KnownRepair final : private LogSink {
+class KnownRepair final : private LogTaker {
  public:
   explicit KnownRepair(RepairWork& work) : work_(work) {}
 
   Async<Result<void>> run() {
     CO_TRY(contents_, decode_manifest(work_.manifest.entries));
     work_.entries = work_.manifest.entries;
-    contents_.node.session = SessionEpoch{contents_.node.session.value() + 1};
+    contents_.node.draw_session();
     work_.ids = std::make_unique<RepairIds>(contents_.node.session);
     commits_.emplace(*work_.to_blobs, *work_.ids, work_.options.memtable_bytes);
     for (const auto& [id, table] : contents_.tables) {

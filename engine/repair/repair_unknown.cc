@@ -23,7 +23,7 @@ struct Found {
   uint64_t orphan_tablet = 0;  // a tablet of an unknown table; 0: the table is known by number
 };
 
-class UnknownRepair final : private LogSink {
+class UnknownRepair final : private LogTaker {
  public:
   explicit UnknownRepair(RepairWork& work) : work_(work) {}
 
@@ -89,6 +89,7 @@ class UnknownRepair final : private LogSink {
                   session, kSessions - 2);
     }
     node_.session = SessionEpoch{static_cast<uint32_t>(session + 1)};
+    node_.own_sessions = SessionSet::up_to(node_.session);
     work_.ids = std::make_unique<RepairIds>(node_.session);
     return {};
   }

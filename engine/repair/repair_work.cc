@@ -131,7 +131,7 @@ Async<Result<std::optional<RescuedTable>>> rescue_table(RepairWork& work, const 
 }
 
 Async<Result<void>> read_log(RepairWork& work, LogSalvage& log, uint64_t from,
-                             uint64_t recorded_end, LogSink& sink) {
+                             uint64_t recorded_end, LogTaker& sink) {
   ++work.report.logs_found;
   CO_TRY_VOID(co_await log.survey(from, recorded_end));
   CO_TRY_VOID(co_await log.deliver(sink));

@@ -67,7 +67,7 @@ void lose_table(RepairWork& work, BlobId id, const TableMeta* known, std::string
 
 // Surveys a log, delivers its entries, and counts them. Its gaps are left to the caller.
 Async<Result<void>> read_log(RepairWork& work, LogSalvage& log, uint64_t from,
-                             uint64_t recorded_end, LogSink& sink);
+                             uint64_t recorded_end, LogTaker& sink);
 void lose_log_part(RepairWork& work, const LogGap& gap);
 
 // The clock of the new directory: `known`, not before `last`. Empty: nothing is known of time.

@@ -109,8 +109,8 @@ void ShardReshape::note_damage(const std::vector<TabletId>& ids, const std::set<
   }
 }
 
-void ShardReshape::share_tables(const std::vector<TabletId>& ids) {
-  for (TabletId id : ids) tablets_.at(id)->share_tables();
+void ShardReshape::count_references(const std::vector<TabletId>& ids) {
+  for (TabletId id : ids) tablets_.at(id)->count_references();
 }
 
 std::vector<std::unique_ptr<Tablet>> ShardReshape::take_out(const std::vector<TabletId>& ids) {

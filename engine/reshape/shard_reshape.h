@@ -35,8 +35,8 @@ class ShardReshape {
   void resume(const std::vector<TabletId>& ids);
   // These tables are served from memory and cannot be opened again: a merge writes them anew.
   void note_damage(const std::vector<TabletId>& ids, const std::set<BlobId>& blobs);
-  // See Tablet::share_tables.
-  void share_tables(const std::vector<TabletId>& ids);
+  // See Tablet::count_references.
+  void count_references(const std::vector<TabletId>& ids);
   // Removes the tablets for new requests; their tables stay until their readers end.
   std::vector<std::unique_ptr<Tablet>> take_out(const std::vector<TabletId>& ids);
   // This shard's trusted time: no answer of its tablets was judged later.

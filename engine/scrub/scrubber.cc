@@ -73,10 +73,15 @@ int64_t Scrubber::since_us(const TabletTable& table) const {
   if (since_us == 0 || since_us > now_us() + every_us()) {
     since_us = started_us_ - every_us() / kYoungShare;
   }
-  const auto found = found_.find(table.blob());
-  if (found == found_.end()) return since_us;
-  const int64_t pause_us = std::min(kRetryUs, every_us() / kYoungShare);
-  return std::max(since_us, found->second + pause_us - every_us() / kYoungShare);
+  const int64_t young_us = every_us() / kYoungShare;
+  const auto after = [&](const absl::flat_hash_map<BlobId, int64_t>& tried, int64_t pause_us) {
+    const auto at = tried.find(table.blob());
+    if (at == tried.end()) return;
+    since_us = std::max(since_us, at->second + std::min(pause_us, young_us) - young_us);
+  };
+  after(found_, kRetryUs);
+  after(unreached_, kUnreachableUs);
+  return since_us;
 }
 
 void Scrubber::add_tables(const Tablet& tablet,
@@ -101,7 +106,9 @@ Async<void> Scrubber::list() {
     if (it != tablets_.end()) add_tables(*it->second, targets);
     if (++looked_at % kTabletsAtOnce == 0) co_await yield_now();
   }
-  absl::erase_if(found_, [&](const auto& one) { return !targets.contains(one.first); });
+  const auto is_gone = [&](const auto& one) { return !targets.contains(one.first); };
+  absl::erase_if(found_, is_gone);
+  absl::erase_if(unreached_, is_gone);
   queue_.clear();
   for (auto& [blob, target] : targets) queue_.push_back(std::move(target));
   std::ranges::sort(queue_, [](const Target& a, const Target& b) {
@@ -164,29 +171,34 @@ Async<void> Scrubber::scrub(Target target) {
   co_await wait_for_load(late_us(target));
   const int64_t began_us = now_us();
   TableCheck check(target.blob);
-  const bool whole = co_await read_all(target, check);
+  const Reading reading = co_await read_all(target, check);
   figures_.reading_bytes = 0;
-  if (!whole) co_return;
+  unreached_.erase(target.blob);
+  if (reading == Reading::unreachable) unreached_.emplace(target.blob, now_us());
+  if (reading != Reading::whole) co_return;
   if (check.damage().any()) co_return report(target, check.damage(), began_us);
   found_.erase(target.blob);
   ++figures_.verified_tables;
   for (const TabletId id : target.tablets) co_await record(id, target.blob, began_us);
 }
 
-// False: the table is not used any more, or the shard stops.
-Async<bool> Scrubber::read_all(const Target& target, TableCheck& check) {
+// Given up: the table is not used any more, or the shard stops.
+Async<Scrubber::Reading> Scrubber::read_all(const Target& target, TableCheck& check) {
   for (;;) {
     co_await wait_for_load(late_us(target));
     co_await wait_for_rate();
     const Ref<TabletTable> table = find(target);
     // A tablet that was moved away and back has opened it again, and may have found it lost.
-    if (stopping_ || !table || table->slice().table().is_lost()) co_return false;
+    if (stopping_ || !table || table->slice().table().is_lost()) {
+      co_return Reading::given_up;
+    }
     TableReader& reader = table->slice().table();
     const auto piece = check.next(reader);
-    if (!piece) co_return true;
+    if (!piece) co_return Reading::whole;
     budget_.spend(static_cast<double>(piece->bytes));
     auto bytes =
         co_await read_blob(reader.blob(), piece->offset, piece->bytes, IoClass::compaction);
+    if (!bytes && is_unreachable(bytes.error())) co_return Reading::unreachable;
     if (!bytes) {
       check.failed(bytes.error());
       ++figures_.failed_reads;
@@ -267,14 +279,12 @@ Async<void> Scrubber::record(TabletId id, BlobId blob, int64_t began_us) {
   edit.key = key_of(id);
   edit.expected_version = tablet.manifest_version();
   edit.put_items.emplace_back(blob.value(), encode_table_item(table->item()));
-  std::vector<VersionEdit> edits;
-  edits.push_back(std::move(edit));
-  auto versions = co_await shard_.files.manifest.commit(std::move(edits));
-  if (versions) {
-    tablet.installed(versions->front());
+  const Result<uint64_t> version = co_await shard_.files.manifest.commit(std::move(edit));
+  if (version) {
+    tablet.installed(*version);
   } else if (!shard_.wal.is_stopped()) {
     log_warn("scrub", "shard={} tablet={} {}: the time of its verification is not on disk: {}",
-             shard_.shard, id, blob_path(blob), versions.error().to_string());
+             shard_.shard, id, blob_path(blob), version.error().to_string());
   }
 }
 

@@ -26,7 +26,8 @@
 //      meanwhile is given up. Reads bypass the block cache.
 //   4. Verification takes slices of the shard's background work (io/loop/background.h).
 //   5. A table's time is recorded only if every byte of it was read and found whole.
-//   6. Damage is reported once per table and start. Damage that reads meet also takes the table out
+//   6. A table whose blob cannot be reached is given up, and begun again after kUnreachableUs.
+//   7. Damage is reported once per table and start. Damage that reads meet also takes the table out
 //      of merges, as if a read had met it (TableReader::note_damage); other damage does not,
 //      because a merge saves the rows (TableReader::note_tail_damage). A table with damage in the
 //      section of an index is rewritten at once (jobs/build_indexes.h).
@@ -70,6 +71,8 @@ class Scrubber {
   static constexpr int64_t kPauseUs = 100'000;
   // A table that could not be read is read again after this time, or T / 2 if that is less.
   static constexpr int64_t kRetryUs = 3'600'000'000;
+  // One whose blob could not be reached (store/blob_store.h), which is not damage, after this time.
+  static constexpr int64_t kUnreachableUs = 60'000'000;
   // Tables are looked over so often while they are young, and after kMostWaitUs at the latest:
   // others may have come.
   static constexpr int64_t kLooksWithin = 4;
@@ -104,7 +107,8 @@ class Scrubber {
   int64_t since_us(const TabletTable& table) const;
   Async<void> sleep(int64_t us);
   Async<void> scrub(Target target);
-  Async<bool> read_all(const Target& target, TableCheck& check);
+  enum class Reading : uint8_t { whole, unreachable, given_up };
+  Async<Reading> read_all(const Target& target, TableCheck& check);
   Async<void> wait_for_rate();
   Async<void> wait_for_load(int64_t late_us);
   // When it is read regardless of the load.
@@ -135,6 +139,8 @@ class Scrubber {
   std::deque<Target> queue_;           // oldest first
   // When tables were read that were not found whole, until they are or are not used any more.
   absl::flat_hash_map<BlobId, int64_t> found_;
+  // When tables were last begun that could not be reached, likewise.
+  absl::flat_hash_map<BlobId, int64_t> unreached_;
   ScrubFigures figures_;
   bool stopping_ = false;
   Gate loop_{"scrub"};

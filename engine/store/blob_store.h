@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/model/types.h"
@@ -29,6 +31,17 @@ class BlobWriter {
   virtual Async<Result<void>> abandon() = 0;
 };
 
+// A blob that cannot be reached at present: nothing is known about its bytes, and the same call may
+// succeed later. UNAVAILABLE with a retry hint, which no other failure of a read has. Not damage:
+// who meets it gives up and tries again, and no table is taken out of service.
+inline constexpr uint32_t kUnreachableRetryMs = 1'000;
+inline Error unreachable_blob(std::string why) {
+  return Error(Errc::unavailable, std::move(why)).retry_after(kUnreachableRetryMs);
+}
+inline bool is_unreachable(const Error& error) {
+  return error.code == Errc::unavailable && error.retryable();
+}
+
 // One range read, owned by the caller; must stay in place until `done` has run, from the loop.
 struct BlobRead {
   uint64_t offset = 0;
@@ -37,8 +50,12 @@ struct BlobRead {
   void (*done)(BlobRead& read) = nullptr;
   void* context = nullptr;
 
-  // Results: exactly `size` bytes, a view into `buffer`; or an error (DATA_LOSS for a range past
-  // the end).
+  // Results: exactly `size` bytes, a view into `buffer`; or an error:
+  //   DATA_LOSS          the bytes are damaged or lost, or the range is past the end: another read
+  //                      gets no more
+  //   is_unreachable()   see there
+  //   any other          the device failed to read them, again after retries. The next read may
+  //                      succeed, but the scrubber counts it as damage (engine/scrub).
   AlignedBuffer buffer;
   Bytes data;
   std::optional<Error> error;
@@ -65,7 +82,8 @@ class BlobStore {
   // ALREADY_EXISTS if the id is in use. `expected_bytes` reserves space; 0: unknown.
   virtual Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                             IoClass io_class) = 0;
-  virtual Async<Result<std::unique_ptr<Blob>>> open(BlobId id) = 0;  // NOT_FOUND naming the blob
+  // NOT_FOUND naming the blob; or is_unreachable().
+  virtual Async<Result<std::unique_ptr<Blob>>> open(BlobId id) = 0;
   virtual Async<Result<std::vector<BlobInfo>>> list() = 0;
   virtual Async<Result<void>> remove(BlobId id) = 0;  // OK if absent
   // A lower bound of the disk's write rate in bytes per microsecond (write_rate.h); 0: unknown.

@@ -516,9 +516,9 @@ Async<void> Tablet::begin_drop() {
   drop_lock_ = std::move(lock);
 }
 
-void Tablet::share_tables() {
+void Tablet::count_references() {
   for (const TabletRun& run : version_->runs) {
-    for (const Ref<TabletTable>& table : run.tables) table->share();
+    for (const Ref<TabletTable>& table : run.tables) table->set_counted();
   }
 }
 

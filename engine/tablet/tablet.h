@@ -165,8 +165,9 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   void mark_obsolete();
   bool obsolete() const { return obsolete_; }
 
-  // Other tablets name its tables too, counted by BlobRefCounts; call before mark_obsolete().
-  void share_tables();
+  // Other tablets, or its next owner, name its tables too: BlobRefCounts counts its references.
+  // Call before mark_obsolete().
+  void count_references();
 
   // ---- figures ----
   // Whether its tables are in ShardContext::tables: from the beginning, until it is obsolete or

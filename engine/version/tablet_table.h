@@ -25,7 +25,7 @@ class TabletTable final : public ShardCounted<TabletTable> {
     table_.reset();
     if (!obsolete_) return;
     ends_.gone(*this);
-    if (item_.shared) {
+    if (item_.counted) {
       ends_.release_shared(end_);
     } else {
       ends_.remove(end_);
@@ -43,8 +43,9 @@ class TabletTable final : public ShardCounted<TabletTable> {
   // What rows its range deletes cover is not known any more: every tablet that may have some is
   // lost.
   bool hides_range_deletes() const { return slice_.table().is_lost() && meta().range_deletes > 0; }
-  // Another tablet is about to name the blob, counted by BlobRefCounts.
-  void share() { item_.shared = true; }
+  // Another tablet, or another shard's part of this one, names the blob too: BlobRefCounts counts
+  // both.
+  void set_counted() { item_.counted = true; }
   // A complete verification that began at this time has found no damage.
   void verified(int64_t at_us) { item_.verified_us = at_us; }
   // REQUIRES: it was in no version, so it has no readers.

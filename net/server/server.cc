@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/node/clock_keeper.h"
-#include "engine/node/local_node.h"
+#include "engine/node/open_node.h"
 #include "engine/store/local/format_file.h"
 #include "io/base/log.h"
 #include "io/base/log_setup.h"
@@ -136,8 +136,10 @@ Result<void> Server::open_node() {
   pool_.run_on_all([this, log](Shard& shard) -> Async<void> {
     ShardState& mine = state(shard);
     mine.runtime.emplace(shard.runtime());
-    mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
-    mine.blobs = engine::make_local_blob_store(*mine.fs, &mine.runtime->timers);
+    // Where a node keeps its data is decided here and nowhere else.
+    mine.stores = engine::make_local_stores(*mine.fs, *mine.runtime, log);
+    mine.logs = mine.stores->make_logs();
+    mine.blobs = mine.stores->make_blobs();
     mine.network = std::make_unique<TcpNetwork>(shard.executor(), shard.timers());
     mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
     mine.io = std::make_unique<IoWatch>(*mine.fs, shard.id());
@@ -171,8 +173,8 @@ Async<void> Server::open_engine(Shard& shard) {
   facts_.directory_id = format->id;
   std::vector<engine::ShardEnv> envs;
   for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs});
-  auto opened = co_await engine::open_local_node(*mine.fs, options_.engine, std::move(envs),
-                                                 pool_.mailboxes());
+  auto opened =
+      co_await engine::open_node(*mine.stores, options_.engine, std::move(envs), pool_.mailboxes());
   if (!opened) {
     mine.outcome = std::unexpected(std::move(opened).error());
     co_return;

@@ -88,6 +88,7 @@ class Server {
   struct ShardState {
     std::unique_ptr<FileSystem> fs;
     std::optional<Runtime> runtime;
+    std::unique_ptr<engine::StoreFactory> stores;
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
     std::unique_ptr<TcpNetwork> network;

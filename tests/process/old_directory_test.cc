@@ -43,11 +43,10 @@ class OldDirectory : public Operate {
 };
 
 TEST_F(OldDirectory, EveryOlderOneIsRefusedAndNothingInItIsTouched) {
-  const std::pair<const char*, uint32_t> kOlder[] = {{"data_directory_format_1", 1},
-                                                     {"data_directory_format_1_compaction", 1},
-                                                     {"data_directory_format_2", 2},
-                                                     {"data_directory_format_3", 3},
-                                                     {"data_directory_format_4", 4}};
+  const std::pair<const char*, uint32_t> kOlder[] = {
+      {"data_directory_format_1", 1}, {"data_directory_format_1_compaction", 1},
+      {"data_directory_format_2", 2}, {"data_directory_format_3", 3},
+      {"data_directory_format_4", 4}, {"data_directory_format_5", 5}};
   for (const auto& [name, version] : kOlder) {
     SCOPED_TRACE(name);
     unpack(name);
@@ -57,7 +56,7 @@ TEST_F(OldDirectory, EveryOlderOneIsRefusedAndNothingInItIsTouched) {
 }
 
 TEST_F(OldDirectory, ANewerOneADamagedFormatAndDataWithoutOneAreRefused) {
-  unpack("data_directory_format_5");
+  unpack("data_directory_format_6");
   const fs::path format = fs::path(path("golden")) / "FORMAT";
   const std::string whole = read_all(format);
   const auto now = engine::decode_format(whole);
@@ -67,7 +66,7 @@ TEST_F(OldDirectory, ANewerOneADamagedFormatAndDataWithoutOneAreRefused) {
       << engine::encode_format({engine::kDirectoryFormat + 1, now->id});
   expect_refused(path("golden"), of_format(engine::kDirectoryFormat + 1));
   std::ofstream(format, std::ios::binary) << whole.substr(0, whole.size() / 2);
-  expect_refused(path("golden"), "FORMAT is damaged; this program reads format 5 only");
+  expect_refused(path("golden"), "FORMAT is damaged; this program reads format 6 only");
   fs::remove(format);
   expect_refused(path("golden"), "FORMAT is missing, though there is data");
   // Without the lock file too: none is created.

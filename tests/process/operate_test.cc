@@ -288,7 +288,7 @@ TEST_F(Operate, AScheduleOutsideTheDirectoriesIsRefused) {
 // Tables of Zstandard with a dictionary, of LZ4, with their index whole and in parts; range deletes
 // with tokens, in the manifest and in the log; a dropped table, a rule that was changed, a log.
 TEST_F(Operate, TheGoldenDirectoryIsOpened) {
-  unpack("data_directory_format_5");
+  unpack("data_directory_format_6");
   const std::string cellar = bin() / "cellar";
   const auto says = [&](const std::string& command) {
     std::string said;
@@ -332,7 +332,7 @@ TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
   std::string said;
   int code = run(fmt::format("{} doctor --json {}", cellar, path("data")), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;  // the machine's disk may be full
-  EXPECT_NE(said.find(R"("check":"format","what":"is of format 5")"), std::string::npos) << said;
+  EXPECT_NE(said.find(R"("check":"format","what":"is of format 6")"), std::string::npos) << said;
   EXPECT_NE(said.find("a node has it open"), std::string::npos) << said;
   code = run(fmt::format("{} --addr {} doctor", cellar, node->address()), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;

@@ -44,7 +44,7 @@ class Output : public testing::Test {
         {"cellar", {"--help"}},           {"cellar", {"read", "--help"}},
         {"cellar", {"--version"}},        {"cellar", {"completion", "bash"}},
         {"cellar-inspect", {"--help"}}};
-    const std::string tar = CELLAR_SOURCE_DIR "/tests/testdata/data_directory_format_5.tar.gz";
+    const std::string tar = CELLAR_SOURCE_DIR "/tests/testdata/data_directory_format_6.tar.gz";
     EXPECT_EQ(std::system(("tar -xzf " + tar + " -C " + scratch_.string()).c_str()), 0);
     for (const auto& file : fs::directory_iterator(scratch_ / "golden" / "blob")) {
       pages.push_back({"cellar-inspect", {"dump", "--entries", file.path()}});

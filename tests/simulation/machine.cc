@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/node/local_node.h"
+#include "engine/node/open_node.h"
 #include "engine/store/local/format_file.h"
 #include "io/base/check.h"
 #include "net/server/requests/dispatch.h"
@@ -39,8 +39,9 @@ void NodeLife::add_part(Part& part, uint32_t i) {
   log.batch_bytes = 64u << 10;
   log.max_pending_bytes = 1u << 20;
   log.logs = options_.server.shards;
-  part.logs = engine::make_local_log_store(*part.fs, *part.runtime, log);
-  part.blobs = engine::make_local_blob_store(*part.fs, &part.runtime->timers);
+  part.stores = engine::make_local_stores(*part.fs, *part.runtime, log);
+  part.logs = part.stores->make_logs();
+  part.blobs = part.stores->make_blobs();
   part.network = std::make_unique<SimNetwork>(fabric_, *part.loop);
 }
 
@@ -53,9 +54,9 @@ Async<Result<void>> NodeLife::open() {
   CO_TRY_VOID(co_await engine::resolve_format(*parts_[0].fs, id));
   std::vector<engine::ShardEnv> envs;
   for (Part& part : parts_) envs.push_back({*part.runtime, *part.logs, *part.blobs});
-  CO_TRY(engine::LocalNode opened,
-         co_await engine::open_local_node(*parts_[0].fs, options_.server.engine, std::move(envs),
-                                          mailboxes_));
+  CO_TRY(engine::OpenedNode opened,
+         co_await engine::open_node(*parts_[0].stores, options_.server.engine, std::move(envs),
+                                    mailboxes_));
   manifest_ = std::move(opened.manifest);
   node_ = std::move(opened.node);
   open_servers();

@@ -98,6 +98,7 @@ class NodeLife {
     std::unique_ptr<Shard> shard;
     std::optional<Runtime> runtime;
     std::unique_ptr<FaultyFs> fs;
+    std::unique_ptr<engine::StoreFactory> stores;
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
     std::unique_ptr<SimNetwork> network;

@@ -22,8 +22,12 @@ void SimMachine::add_shards(const TestNodeOptions& options, MemDisk& disk, Rando
     if (options.wrap) one.fs = options.wrap(std::move(one.fs), disk, *one.loop);
     engine::LogOptions log = options.log;
     log.logs = static_cast<uint32_t>(shards.size());
-    one.logs = engine::make_local_log_store(*one.fs, *one.runtime, log);
-    one.blobs = engine::make_local_blob_store(*one.fs, &one.runtime->timers);
+    one.stores = engine::make_local_stores(*one.fs, *one.runtime, log);
+    one.logs = one.stores->make_logs();
+    one.blobs = one.stores->make_blobs();
+    if (options.wrap_blobs) {
+      one.blobs = options.wrap_blobs(std::move(one.blobs), one.loop->executor());
+    }
   }
 }
 

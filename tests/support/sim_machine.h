@@ -23,6 +23,7 @@ struct SimMachine {
     std::unique_ptr<Shard> shard;
     std::optional<Runtime> runtime;
     std::unique_ptr<FileSystem> fs;
+    std::unique_ptr<engine::StoreFactory> stores;
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
   };

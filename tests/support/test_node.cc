@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/node/local_node.h"
+#include "engine/node/open_node.h"
 #include "io/base/check.h"
 #include "tests/support/test_node_life.h"
 
@@ -100,9 +100,16 @@ bool TestNode::run_until(const std::function<bool()>& done) {
 }
 
 Async<Result<void>> TestNode::open_stores() {
-  CO_TRY(engine::LocalNode opened,
-         co_await engine::open_local_node(*life_->shards[0].fs, options_.engine, life_->envs(),
-                                          life_->mailboxes));
+  if (options_.wrap_manifest) {
+    CO_TRY(life_->manifest, co_await life_->shards[0].stores->open_manifest());
+    life_->manifest = options_.wrap_manifest(std::move(life_->manifest));
+    CO_TRY(life_->node, co_await engine::Node::open(options_.engine, life_->envs(),
+                                                    *life_->manifest, life_->mailboxes));
+    co_return Result<void>{};
+  }
+  CO_TRY(engine::OpenedNode opened,
+         co_await engine::open_node(*life_->shards[0].stores, options_.engine, life_->envs(),
+                                    life_->mailboxes));
   life_->manifest = std::move(opened.manifest);
   life_->node = std::move(opened.node);
   co_return Result<void>{};

@@ -41,6 +41,13 @@ struct TestNodeOptions {
   std::function<std::unique_ptr<FileSystem>(std::unique_ptr<FileSystem> inner, MemDisk& disk,
                                             SimLoop& loop)>
       wrap;
+  // Wraps each shard's blob store.
+  std::function<std::unique_ptr<engine::BlobStore>(std::unique_ptr<engine::BlobStore>,
+                                                   ShardExecutor)>
+      wrap_blobs;
+  // Wraps the manifest store.
+  std::function<std::unique_ptr<engine::ManifestStore>(std::unique_ptr<engine::ManifestStore>)>
+      wrap_manifest;
   // Called between any two rounds of the world, whatever the node is doing: for crash images in the
   // middle of work.
   std::function<void(TestNode&)> on_round;

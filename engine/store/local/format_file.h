@@ -21,7 +21,7 @@
 namespace cellar::engine {
 
 inline constexpr std::string_view kFormatPath = "FORMAT";
-inline constexpr uint32_t kDirectoryFormat = 5;
+inline constexpr uint32_t kDirectoryFormat = 6;
 
 struct DirectoryFormat {
   uint32_t version = kDirectoryFormat;

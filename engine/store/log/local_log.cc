@@ -88,7 +88,7 @@ Async<Result<LogPosition>> LocalLog::erase(LogPosition position) {
     const uint64_t at = commits_.next_begin();
     const uint64_t segment = at / size;
     // While a segment is being prepared it is not known to be ready, and commits need it.
-    if (segments_.ready(at % size == 0 ? segment : segment + 1) == nullptr) {
+    if (!segments_.is_ready(at % size == 0 ? segment : segment + 1)) {
       co_await sleep_us(timers_, kFillWaitUs);
       continue;
     }

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "engine/store/log/group_commit.h"
+#include "engine/store/commit/group_commit.h"
 #include "engine/store/log/log_segments.h"
 #include "engine/store/log_store.h"
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/store/file/record_file.h"
+#include "io/base/check.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -39,7 +40,9 @@ LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, FileRemovalRef remova
             self->stuck_due_ = true;
             self->work_.set();
           },
-          this) {}
+          this) {
+  for (FileWrite& write : writes_) write.done = &LogSegments::on_write;
+}
 
 Async<Result<void>> LogSegments::start() {
   CO_TRY_VOID(co_await prepare_next());
@@ -62,15 +65,26 @@ Async<void> LogSegments::stop() {
   files_.clear();
 }
 
-File* LogSegments::ready(uint64_t segment) const {
-  const auto it = files_.find(segment);
-  return it == files_.end() ? nullptr : it->second.file.get();
+void LogSegments::submit(SinkWrite& write) {
+  const uint64_t segment = write.position / options_.segment_bytes;
+  const auto file = files_.find(segment);
+  const auto slot = std::ranges::find(writes_, nullptr, &FileWrite::batch);
+  CHECK(file != files_.end() && slot != writes_.end(), "a write at {} of log {:x}", write.position,
+        log_.value());
+  if (segment > in_use_) {
+    in_use_ = segment;
+    work_.set();
+  }
+  slot->batch = &write;
+  slot->start(*file->second.file, write.position % options_.segment_bytes, write.bytes,
+              IoClass::log, true);
 }
 
-void LogSegments::enter(uint64_t segment) {
-  if (segment <= in_use_) return;
-  in_use_ = segment;
-  work_.set();
+void LogSegments::on_write(FullWrite& finished) {
+  auto& slot = static_cast<FileWrite&>(finished);
+  SinkWrite& write = *std::exchange(slot.batch, nullptr);
+  if (slot.error) write.error = std::move(slot.error);
+  write.done(write);
 }
 
 void LogSegments::trim(uint64_t segment) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,7 +17,9 @@
 #include <vector>
 
 #include "engine/record/file_header.h"
+#include "engine/store/commit/log_sink.h"
 #include "engine/store/file/file_removal.h"
+#include "engine/store/file/full_write.h"
 #include "engine/store/log/log_files.h"
 #include "engine/store/log/start_spare.h"
 #include "engine/store/log_options.h"
@@ -28,7 +31,7 @@ namespace cellar::engine {
 
 // One shard. REQUIRES for destruction: start() was not called or has failed, stop() has returned,
 // or the loop has ended.
-class LogSegments {
+class LogSegments final : public LogSink {
  public:
   // What could not be removed is tried again.
   static constexpr int64_t kRemoveRetryUs = 10'000'000;
@@ -41,10 +44,16 @@ class LogSegments {
   // Stops the background work and closes the files. REQUIRES: no operation in flight.
   Async<void> stop();
 
-  // Null if it is not ready.
-  File* ready(uint64_t segment) const;
-  // The writer has reached `segment`: earlier ones are complete, later ones are to be prepared.
-  void enter(uint64_t segment);
+  uint64_t segment_bytes() const override { return options_.segment_bytes; }
+  uint64_t segment_head_bytes() const override { return kFileHeaderBlockBytes; }
+  bool is_ready(uint64_t segment) const override { return files_.contains(segment); }
+  uint64_t ready_end() const override { return next_ * options_.segment_bytes; }
+  const Error* failure() const override { return failure_ ? &*failure_ : nullptr; }
+  void on_ready(void (*callback)(void* context), void* context) override;
+  // A batch in a segment tells that earlier segments are complete, and that later ones are to be
+  // prepared.
+  void submit(SinkWrite& write) override;
+
   // Segments before `segment` may be removed.
   void trim(uint64_t segment);
   // Segments with data before `position` are not reused once they are trimmed.
@@ -55,26 +64,24 @@ class LogSegments {
   // Whether the file of a ready segment still has data from before `position` where it was not
   // overwritten.
   bool holds_former(uint64_t segment, uint64_t position) const;
-  // `callback` is called from the loop whenever a segment becomes ready, or could not be prepared.
-  void on_ready(void (*callback)(void* context), void* context);
-
-  // Positions below this are in ready segments.
-  uint64_t ready_end() const { return next_ * options_.segment_bytes; }
-  // Why no further segment is ready; null if there is no failure.
-  const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
   // Bytes of segments not trimmed.
   uint64_t needed_bytes() const { return (next_ - first_ - disposable()) * options_.segment_bytes; }
   // Bytes of all segments.
   uint64_t bytes_on_disk() const {
     return (next_ - first_ + removing_ + stuck_.size()) * options_.segment_bytes;
   }
-  uint64_t segment_bytes() const { return options_.segment_bytes; }
 
  private:
   struct Segment {
     std::unique_ptr<File> file;
     std::optional<uint64_t> former;  // the previous segment in this file
   };
+  // A batch on its way to its file.
+  struct FileWrite : FullWrite {
+    SinkWrite* batch = nullptr;  // null: free
+  };
+
+  static void on_write(FullWrite& finished);
 
   Async<void> background();
   Async<Result<void>> prepare_next();
@@ -102,6 +109,7 @@ class LogSegments {
   const LogOptions options_;
   ShardExecutor executor_;
   std::map<uint64_t, Segment> files_;
+  std::array<FileWrite, kWritesInFlight> writes_;
   uint64_t first_ = 0;    // oldest segment that exists
   uint64_t in_use_ = 0;   // segment of the writer
   uint64_t next_ = 0;     // next to be prepared

@@ -207,7 +207,7 @@ Async<Result<std::map<ManifestKey, ManifestEntry>>> LocalManifestStore::load() {
   co_return state_.entries;
 }
 
-Result<void> LocalManifestStore::check(const std::vector<VersionEdit>& edits) const {
+Result<void> LocalManifestStore::check(const std::vector<VersionEdit>& changes) const {
   if (failure_) {
     Error refused = *failure_;
     refused.applied = Applied::not_applied;
@@ -215,22 +215,26 @@ Result<void> LocalManifestStore::check(const std::vector<VersionEdit>& edits) co
   }
   if (closed_) return fail(Errc::unavailable, "the manifest is closed");
   std::set<ManifestKey> seen;
-  for (const VersionEdit& edit : edits) {
-    if (!seen.insert(edit.key).second) {
-      return fail(Errc::invalid_argument, "an edit names {} {} twice", kind_name(edit.key.kind),
-                  edit.key.id);
+  for (const VersionEdit& change : changes) {
+    const ManifestKey key = change.key;
+    if (!seen.insert(key).second) {
+      return fail(Errc::invalid_argument, "an edit names {} {} twice", kind_name(key.kind), key.id);
     }
-    const uint64_t version = state_.version_of(edit.key);
-    if (version != edit.expected_version) {
-      return fail(Errc::aborted, "{} {} has version {}, expected was {}", kind_name(edit.key.kind),
-                  edit.key.id, version, edit.expected_version);
+    const uint64_t version = state_.version_of(key);
+    if (version != change.expected_version) {
+      return fail(Errc::aborted, "{} {} has version {}, expected was {}", kind_name(key.kind),
+                  key.id, version, change.expected_version);
     }
   }
   return {};
 }
 
-Async<Result<std::vector<uint64_t>>> LocalManifestStore::commit(std::vector<VersionEdit> edits) {
-  Pending mine{.edits = std::move(edits), .outcome = {}, .done = false};
+Async<Result<ManifestStore::Versions>> LocalManifestStore::write(std::vector<VersionEdit> changes,
+                                                                 bool allowed) {
+  if (!allowed) {
+    co_return fail(Errc::invalid_argument, "the kind of an edit does not allow one of its changes");
+  }
+  Pending mine{.changes = std::move(changes), .outcome = {}, .done = false};
   queue_.push_back(&mine);
   const AsyncMutex::Lock lock = co_await mutex_.lock();
   // The lock is FIFO, so this edit is done or is the first that is not.
@@ -246,20 +250,20 @@ Async<void> LocalManifestStore::write_group() {
   size_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {
     Pending& next = *queue_.front();
-    const auto is_named = [&](const VersionEdit& edit) { return named.contains(edit.key); };
-    if (std::any_of(next.edits.begin(), next.edits.end(), is_named)) break;
+    const auto is_named = [&](const VersionEdit& change) { return named.contains(change.key); };
+    if (std::ranges::any_of(next.changes, is_named)) break;
     queue_.pop_front();
     next.done = true;
-    if (auto possible = check(next.edits); !possible) {
+    if (auto possible = check(next.changes); !possible) {
       next.outcome = std::unexpected(std::move(possible).error());
       continue;
     }
-    std::vector<uint64_t> versions;
+    Versions versions;
     uint64_t version = next_version;
-    for (const VersionEdit& edit : next.edits) {
-      versions.push_back(edit.remove ? kAbsent : version++);
+    for (const VersionEdit& change : next.changes) {
+      versions.push_back(change.remove ? kAbsent : version++);
     }
-    std::string entry = encode_edit(next.edits, versions, version);
+    std::string entry = encode_edit(next.changes, versions, version);
     if (entry.size() > kMaxEditBytes) {
       next.outcome = fail(Errc::invalid_argument, "an edit of {} bytes is longer than {}",
                           entry.size(), kMaxEditBytes);
@@ -267,7 +271,7 @@ Async<void> LocalManifestStore::write_group() {
     }
     next_version = version;
     next.outcome = std::move(versions);
-    for (const VersionEdit& edit : next.edits) named.insert(edit.key);
+    for (const VersionEdit& change : next.changes) named.insert(change.key);
     bytes += entry.size();
     entries.push_back(std::move(entry));
     group.push_back(&next);

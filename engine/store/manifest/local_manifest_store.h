@@ -20,9 +20,12 @@
 // does not fit into the rest of the file.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "engine/store/manifest/manifest_file.h"
 #include "engine/store/manifest_store.h"
@@ -52,8 +55,13 @@ class LocalManifestStore final : public ManifestStore {
   static Async<Result<std::unique_ptr<LocalManifestStore>>> open_read_only(FileSystem& fs,
                                                                            Error why);
 
+  bool has_all_tablets() const override { return true; }
+  // After a failed write nothing can be told before the next start.
+  bool reads_outcomes_back() const override { return false; }
   Async<Result<std::map<ManifestKey, ManifestEntry>>> load() override;
-  Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits) override;
+  Async<Result<Versions>> commit(TabletEdit edit) override { return commit_checked(edit); }
+  Async<Result<Versions>> commit(ReshapeEdit edit) override { return commit_checked(edit); }
+  Async<Result<Versions>> commit(CatalogEdit edit) override { return commit_checked(edit); }
   void on_failure(FailureListener listener) override { failure_listener_ = std::move(listener); }
   Async<Result<void>> close() override;
 
@@ -64,8 +72,8 @@ class LocalManifestStore final : public ManifestStore {
  private:
   // An edit not yet answered; lives in the frame of its commit().
   struct Pending {
-    std::vector<VersionEdit> edits;
-    Result<std::vector<uint64_t>> outcome;
+    std::vector<VersionEdit> changes;
+    Result<Versions> outcome;
     bool done = false;
   };
   // Size of edits written together; a single edit may be larger.
@@ -75,6 +83,13 @@ class LocalManifestStore final : public ManifestStore {
 
   LocalManifestStore(FileSystem& fs, ManifestOptions options) : fs_(fs), options_(options) {}
 
+  // All kinds are written alike, each as a whole.
+  template <class Edit>
+  Async<Result<Versions>> commit_checked(Edit& edit) {
+    const bool allowed = std::ranges::all_of(edit.changes, Edit::allows);
+    return write(std::move(edit.changes), allowed);
+  }
+  Async<Result<Versions>> write(std::vector<VersionEdit> changes, bool allowed);
   Async<Result<void>> start();
   Async<Result<void>> load_current();
   // Writes the state to a new file with room for an edit of `extra_bytes` and makes it current.
@@ -88,7 +103,7 @@ class LocalManifestStore final : public ManifestStore {
   Async<void> tidy();
   // Extends the spare to the length of the file in use, if the disk has room.
   Async<void> extend_spare(uint64_t to_bytes);
-  Result<void> check(const std::vector<VersionEdit>& edits) const;
+  Result<void> check(const std::vector<VersionEdit>& changes) const;
   std::unexpected<Error> poison(const Error& cause);
 
   FileSystem& fs_;

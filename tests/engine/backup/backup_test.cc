@@ -527,14 +527,14 @@ TEST(BackupFile, IsReadBackAndAnyOtherFormatIsRefusedByItsNumber) {
     EXPECT_FALSE(engine::decode_backup(bad, "n")) << i;
     EXPECT_FALSE(engine::decode_backup(Bytes(bytes).substr(0, i), "n")) << i;
   }
-  for (const int format : {1, 2, 3, 4, 6}) {
+  for (const int format : {1, 2, 3, 4, 5, 7}) {
     bytes[8] = static_cast<char>(format);
     const auto refused = engine::decode_backup(bytes, "n");
     ASSERT_FALSE(refused) << format;
     EXPECT_EQ(refused.error().code, Errc::failed_precondition);
     EXPECT_EQ(
         refused.error().message,
-        fmt::format("backups/n.backup is of format {}; this program reads format 5 only", format));
+        fmt::format("backups/n.backup is of format {}; this program reads format 6 only", format));
   }
 }
 

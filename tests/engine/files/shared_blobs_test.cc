@@ -25,7 +25,7 @@ class Shared : public testing::Test, protected TableFixture {
   Mailboxes mailboxes_{1};
   Shard shard_{ShardId{0}, loop, attached(), world.clock(), 1};
   ObsoleteBlobDeleter deleter_{shard_.runtime(), store};
-  BlobRefCounts shared_{deleter_};
+  BlobRefCounts shared_{deleter_, true};
 
  private:
   Mailbox& attached() {
@@ -35,7 +35,7 @@ class Shared : public testing::Test, protected TableFixture {
 };
 
 TEST_F(Shared, ABlobThatOnlyOneTabletNamedHasOneHolderWhenOthersCome) {
-  shared_.add(kA, 2);  // a split: the parent and two children
+  shared_.add(kA, 2, true);  // a split: the parent and two children
   EXPECT_EQ(shared_.holders(kA), 3u);
   shared_.release(kA);  // the parent releases it
   shared_.release(kA);
@@ -52,7 +52,7 @@ TEST_F(Shared, WhatTheStartFoundIsCountedAsItStandsInTheManifest) {
   shared_.found(kA, 2);
   shared_.found(kB, 1);
   EXPECT_EQ(shared_.size(), 2u);
-  shared_.add(kA, 1);  // a move, or a child
+  shared_.add(kA, 1, false);  // a move, or a child
   EXPECT_EQ(shared_.holders(kA), 3u);
   for (int i = 0; i < 2; ++i) shared_.release(kA);
   EXPECT_TRUE(is_there(kA));
@@ -65,15 +65,31 @@ TEST_F(Shared, WhatTheStartFoundIsCountedAsItStandsInTheManifest) {
 // A table of the parent that no child uses: its count does not grow, and the parent's release is
 // the last.
 TEST_F(Shared, AddingNoHolderMakesItsOnlyOneKnown) {
-  shared_.add(kA, 0);
+  shared_.add(kA, 0, false);
   EXPECT_EQ(shared_.holders(kA), 1u);
   EXPECT_TRUE(is_there(kA));
   shared_.release(kA);
   EXPECT_FALSE(is_there(kA));
 }
 
+// Other nodes may have tablets that name a blob which the manifest marks.
+TEST_F(Shared, WhatIsMarkedStaysIfNotAllTabletsAreSeen) {
+  BlobRefCounts of_one_node(deleter_, false);
+  of_one_node.add(kA, 1, false);  // a move
+  of_one_node.add(kA, 1, true);   // a split
+  of_one_node.add(kB, 1, false);
+  for (int i = 0; i < 3; ++i) of_one_node.release(kA);
+  for (int i = 0; i < 2; ++i) of_one_node.release(kB);
+  EXPECT_EQ(of_one_node.size(), 0u);
+  EXPECT_TRUE(is_there(kA));
+  EXPECT_FALSE(is_there(kB));
+  of_one_node.found(kA, 1);
+  of_one_node.release(kA);
+  EXPECT_TRUE(is_there(kA));
+}
+
 TEST_F(Shared, LettingGoMoreOftenThanHeldIsOurOwnBug) {
-  shared_.add(kA, 1);
+  shared_.add(kA, 1, false);
   shared_.release(kA);
   shared_.release(kA);
   EXPECT_DEATH(shared_.release(kA), "more often than held");

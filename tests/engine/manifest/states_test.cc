@@ -36,10 +36,49 @@ TEST(NodeState, HasTheBytesOfFormatsMd) {
   const NodeState state{.session = SessionEpoch{2},
                         .next_table = TableId{4},
                         .next_tablet = TabletId{300},
-                        .tokens = {.window_us = 1000, .raised_us = 5, .before_us = 60}};
+                        .tokens = {.window_us = 1000, .raised_us = 5, .before_us = 60},
+                        .own_sessions = SessionSet::up_to(SessionEpoch{2})};
   const std::string encoded = encode_node_state(state);
-  EXPECT_EQ(hex(encoded), "03 02 04 ac 02 d0 0f 0a 78");
+  EXPECT_EQ(hex(encoded), "04 02 04 ac 02 d0 0f 0a 78 01 01 01");
   EXPECT_EQ(*decode_node_state(encoded), state);
+}
+
+TEST(NodeState, KnowsItsOwnSessions) {
+  NodeState state;
+  state.draw_session();
+  state.draw_session();
+  state.session = SessionEpoch{7};  // others drew some
+  state.draw_session();
+  EXPECT_EQ(state.session, SessionEpoch{8});
+  EXPECT_EQ(*decode_node_state(encode_node_state(state)), state);
+  EXPECT_TRUE(state.own_sessions.contains(SessionEpoch{2}));
+  EXPECT_FALSE(state.own_sessions.contains(SessionEpoch{7}));
+  const std::string encoded = encode_node_state(state);
+  for (size_t n = 0; n < encoded.size(); ++n) {
+    const auto decoded = decode_node_state(Bytes(encoded).substr(0, n));
+    ASSERT_FALSE(decoded) << n;
+    EXPECT_EQ(decoded.error().code, Errc::data_loss) << n;
+  }
+}
+
+// Ranges that are empty, out of order, adjacent, of session 0 or of one that was not drawn yet.
+TEST(NodeState, SessionsThatMakeNoSenseAreDataLoss) {
+  NodeState state;
+  state.session = SessionEpoch{9};
+  const std::string whole = encode_node_state(state);
+  const std::string head = whole.substr(0, whole.size() - 1);
+  const auto with = [&](std::string_view sessions) {
+    return decode_node_state(head + std::string(sessions));
+  };
+  using namespace std::string_view_literals;
+  EXPECT_TRUE(with("\1\3\6"sv));
+  EXPECT_TRUE(with("\2\1\0\3\6"sv));
+  for (const std::string_view bad : {"\1\0\1"sv, "\1\3\7"sv, "\1\12\0"sv, "\2\3\1\4\0"sv,
+                                     "\2\3\1\5\0"sv, "\2\3\0\1\0"sv, "\377\177"sv}) {
+    const auto decoded = with(bad);
+    ASSERT_FALSE(decoded) << hex(bad);
+    EXPECT_EQ(decoded.error().code, Errc::data_loss) << hex(bad);
+  }
 }
 
 TEST(TabletState, HasTheBytesOfFormatsMd) {
@@ -142,17 +181,21 @@ TEST(TabletState, CutShortAtAnyByteItIsDataLoss) {
 TEST(States, OfAnotherFormatAreRefusedByNameNotMisread) {
   std::string tablet = encode_tablet_state(example_tablet());
   std::string node = encode_node_state({});
+  const auto what = [](int version, int known) {
+    return fmt::format(" has format version {}; this program reads version {} only", version,
+                       known);
+  };
   for (const char version : {1, 2, 4}) {
     tablet[0] = version;
-    node[0] = version;
     const Error of_tablet = decode_tablet_state(tablet).error();
-    const Error of_node = decode_node_state(node).error();
     EXPECT_EQ(of_tablet.code, Errc::failed_precondition);
+    EXPECT_EQ(of_tablet.message, "tablet state" + what(version, 3));
+  }
+  for (const char version : {1, 2, 3, 5}) {
+    node[0] = version;
+    const Error of_node = decode_node_state(node).error();
     EXPECT_EQ(of_node.code, Errc::failed_precondition);
-    const std::string what =
-        fmt::format(" has format version {}; this program reads version 3 only", int{version});
-    EXPECT_EQ(of_tablet.message, "tablet state" + what);
-    EXPECT_EQ(of_node.message, "node state" + what);
+    EXPECT_EQ(of_node.message, "node state" + what(version, 4));
   }
   // The bytes of version 1.
   EXPECT_EQ(decode_node_state(Bytes("\1\2\4\xac\2", 5)).error().code, Errc::failed_precondition);
@@ -237,14 +280,18 @@ TEST(TableItem, HasItsRowsInFrontOfTheFacts) {
       "01 00 0b 01 00 0c 01 00 0d 01 00 0e 01 00 0f 01 61 10 01 7a 11 01 0a 12 01 14 13 01 01 "
       "14 01 00 15 01 00 16 01 00 17 01 00 18 01 00 19 01 01 1a 01 00 1c 02 00 00 1d 02 00 00");
   const std::string whole = encode_table_item(item);
-  EXPECT_EQ(hex(Bytes(whole).substr(0, 3)), "03 00 00");
-  EXPECT_EQ(whole.substr(3), facts);
+  EXPECT_EQ(hex(Bytes(whole).substr(0, 4)), "04 00 00 00");
+  EXPECT_EQ(whole.substr(4), facts);
   // In version 1 an item was the facts alone.
   EXPECT_EQ(decode_table_item(facts).error().code, Errc::failed_precondition);
   item.rows = {"g", "m\x01"};
   const std::string cut = encode_table_item(item);
-  EXPECT_EQ(hex(Bytes(cut).substr(0, 6)), "03 01 67 02 6d 01");
-  EXPECT_EQ(cut.substr(6), facts);
+  EXPECT_EQ(hex(Bytes(cut).substr(0, 7)), "04 00 01 67 02 6d 01");
+  EXPECT_EQ(cut.substr(7), facts);
+  item.shared = true;
+  EXPECT_EQ(hex(Bytes(encode_table_item(item)).substr(0, 7)), "04 01 01 67 02 6d 01");
+  EXPECT_TRUE(decode_table_item(encode_table_item(item))->shared);
+  EXPECT_FALSE(decode_table_item(cut)->shared);
   for (const KeyRange& rows : {KeyRange{}, item.rows, KeyRange{"g", ""}, KeyRange{"", "g"}}) {
     item.rows = rows;
     const auto decoded = decode_table_item(encode_table_item(item));
@@ -290,7 +337,10 @@ TEST(TableItem, DamagedOrOfAnotherFormatIsRefused) {
   EXPECT_EQ(decode_table_item(encode_table_item(item)).error().code, Errc::data_loss)
       << "rows that end before they begin";
   std::string other = encoded;
-  for (const char version : {1, 2, 4}) {
+  other[1] = 2;
+  EXPECT_EQ(decode_table_item(other).error().code, Errc::data_loss) << "a flag that is unknown";
+  other = encoded;
+  for (const char version : {1, 2, 3, 5}) {
     other[0] = version;
     EXPECT_EQ(decode_table_item(other).error().code, Errc::failed_precondition);
   }

@@ -17,7 +17,7 @@ constexpr LogId kLog{0x30001};
 constexpr uint64_t kSegmentBytes = 64 * 1024;
 constexpr uint64_t kBlock = 4096;
 
-class Log : public testing::Test, private LogSink {
+class Log : public testing::Test, private LogTaker {
  protected:
   Log() : fs_(loop_.executor(), std::make_unique<MemFs>(loop_.executor(), disk_), rules_) {
     EXPECT_TRUE(disk_.create_dir(std::string(kLogDirectory)));

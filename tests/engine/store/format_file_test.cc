@@ -46,7 +46,7 @@ class Format : public testing::Test {
 
 TEST_F(Format, IsAsItStandsInTheDocument) {
   EXPECT_EQ(encode_format({.id = kId}),
-            "cellar format 5 id 0123456789abcdef0123456789abcdef 3e5ac63d\n");
+            "cellar format 6 id 0123456789abcdef0123456789abcdef 3a19222a\n");
   EXPECT_EQ(decode_format(encode_format({7, kId})).value(), (DirectoryFormat{7, kId}));
   for (const char* bad : {"", "x", "cellar format 1 id 00 00000000\n"}) {
     EXPECT_EQ(decode_format(bad).error().code, Errc::data_loss) << bad;
@@ -62,7 +62,7 @@ TEST_F(Format, ANewDirectoryGetsItOnceAndKeepsItsId) {
   ASSERT_TRUE(disk_.create_dir("log"));
   ASSERT_TRUE(disk_.create_dir("blob"));
   ASSERT_TRUE(disk_.write_all("LOCK", ""));
-  const DirectoryFormat wanted{5, kId};
+  const DirectoryFormat wanted{6, kId};
   EXPECT_EQ(run(resolve_format(fs_, kId)).value(), wanted);
   EXPECT_EQ(run(resolve_format(fs_, std::string(32, 'f'))).value(), wanted);
   EXPECT_EQ(run(read_format(fs_)).value(), wanted);
@@ -80,11 +80,11 @@ TEST_F(Format, DataWithoutItIsRefusedAndNothingIsTouched) {
 }
 
 TEST_F(Format, AnyOtherNumberIsRefusedAndNothingIsTouched) {
-  for (const uint32_t version : {0, 1, 2, 3, 4, 6, 100}) {
+  for (const uint32_t version : {0, 1, 2, 3, 4, 5, 7, 100}) {
     write(encode_format({version, kId}));
     expect_refused(Errc::failed_precondition,
                    fmt::format("FORMAT says that the data is of format {}; this program reads "
-                               "format 5 only. Nothing was touched",
+                               "format 6 only. Nothing was touched",
                                version));
   }
 }
@@ -95,9 +95,9 @@ TEST_F(Format, ADamagedOneIsRefusedAndNothingIsTouched) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
     write(damaged);
-    expect_refused(Errc::data_loss, "FORMAT is damaged; this program reads format 5 only");
+    expect_refused(Errc::data_loss, "FORMAT is damaged; this program reads format 6 only");
     write(whole.substr(0, i));
-    expect_refused(Errc::data_loss, "FORMAT is damaged; this program reads format 5 only");
+    expect_refused(Errc::data_loss, "FORMAT is damaged; this program reads format 6 only");
   }
 }
 

@@ -1,10 +1,10 @@
 #include <deque>
 
 #include "engine/record/file_header.h"
+#include "engine/store/commit/write_depth.h"
 #include "engine/store/file/record_file.h"
 #include "engine/store/log/local_log_store.h"
 #include "engine/store/log/log_files.h"
-#include "engine/store/log/write_depth.h"
 #include "tests/engine/store/local_log_bed.h"
 
 namespace cellar::engine {

@@ -48,9 +48,7 @@ struct ManifestTest : testing::Test {
   }
   static Result<std::vector<uint64_t>> commit(StoreRig& rig, ManifestStore& store,
                                               VersionEdit edit) {
-    std::vector<VersionEdit> edits;
-    edits.push_back(std::move(edit));
-    return rig.run(store.commit(std::move(edits)));
+    return rig.run(store.commit(ReshapeEdit(std::move(edit))));
   }
   std::vector<std::string> manifests(const MemDisk& of) {
     std::vector<std::string> names;
@@ -106,12 +104,12 @@ TEST_F(ManifestTest, AnEditOfManySubjectsIsAllOrNothing) {
   std::vector<VersionEdit> edits = {edit_of(tablet(1), kAbsent, "a"),
                                     edit_of(tablet(2), kAbsent, "b"),
                                     edit_of(tablet(3), kAbsent, "c")};
-  const auto refused = rig.run(store->commit(edits));
+  const auto refused = rig.run(store->commit(ReshapeEdit(edits)));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::aborted);
   EXPECT_EQ(value_of(rig.run(store->load())).size(), 1u);
   edits[1].key = tablet(1);
-  EXPECT_EQ(rig.run(store->commit(edits)).error().code, Errc::invalid_argument);
+  EXPECT_EQ(rig.run(store->commit(ReshapeEdit(edits))).error().code, Errc::invalid_argument);
 }
 
 TEST_F(ManifestTest, ASubjectMadeAgainNeverGetsAnOldVersion) {
@@ -143,9 +141,8 @@ TEST_F(ManifestTest, CommitsAtOnceAreWrittenTogetherAndInOrder) {
 
   std::vector<size_t> answered;
   const auto run_one = [&](size_t i) -> Async<void> {
-    std::vector<VersionEdit> edits;
-    edits.push_back(edit_of(tablet(i), kAbsent, "x"));
-    auto versions = co_await store->commit(std::move(edits));
+    ReshapeEdit edit(edit_of(tablet(i), kAbsent, "x"));
+    auto versions = co_await store->commit(std::move(edit));
     EXPECT_TRUE(versions);
     answered.push_back(i);
   };
@@ -168,9 +165,8 @@ TEST_F(ManifestTest, OfTwoEditsOfOneVersionAtOnceTheSecondIsAborted) {
   auto store = open(rig);
   std::vector<Result<std::vector<uint64_t>>> answers;
   const auto run_one = [&](ManifestKey key) -> Async<void> {
-    std::vector<VersionEdit> edits;
-    edits.push_back(edit_of(key, kAbsent, "x"));
-    answers.push_back(co_await store->commit(std::move(edits)));
+    ReshapeEdit edit(edit_of(key, kAbsent, "x"));
+    answers.push_back(co_await store->commit(std::move(edit)));
   };
   for (const ManifestKey key : {tablet(1), tablet(2), tablet(2), tablet(3)}) {
     spawn(rig.loop.executor(), run_one(key));
@@ -375,8 +371,7 @@ TEST_F(ManifestTest, CrashesLeaveTheLastAnsweredEditOrTheOneUnderWay) {
           edit.put_items = {{random.below(3), "item"}};
           edit.remove = exists && random.one_in(4);
           // The state after this edit; the version is taken from the answer.
-          std::vector<VersionEdit> edits;
-          edits.push_back(edit);
+          ReshapeEdit edits(edit);
           State next = answered;
           if (edit.remove) {
             next.erase(key);

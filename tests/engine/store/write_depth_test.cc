@@ -1,5 +1,5 @@
 // Which depth WriteDepth finds, on models of devices.
-#include "engine/store/log/write_depth.h"
+#include "engine/store/commit/write_depth.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/store/log/write_depth.h"
+#include "engine/store/commit/write_depth.h"
 
 namespace cellar::engine {
 

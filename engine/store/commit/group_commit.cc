@@ -1,9 +1,8 @@
-#include "engine/store/log/group_commit.h"
+#include "engine/store/commit/group_commit.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "engine/record/file_header.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
 #include "io/loop/loop_of.h"
@@ -11,13 +10,13 @@
 
 namespace cellar::engine {
 
-GroupCommit::GroupCommit(LogSegments& segments, Runtime& runtime, LogId log,
-                         const LogOptions& options)
-    : segments_(segments),
+GroupCommit::GroupCommit(LogSink& sink, Runtime& runtime, LogId log, const LogOptions& options)
+    : sink_(sink),
       options_(options),
       owner_(record_owner(RecordFileKind::log, log.value())),
       executor_(runtime.executor),
       timers_(runtime.timers),
+      next_position_(sink.segment_head_bytes()),
       periodic_(
           runtime.timers,
           [](void* context) {
@@ -36,7 +35,7 @@ GroupCommit::GroupCommit(LogSegments& segments, Runtime& runtime, LogId log,
 }
 
 void GroupCommit::start() {
-  segments_.on_ready([](void* self) { static_cast<GroupCommit*>(self)->wake(); }, this);
+  sink_.on_ready([](void* self) { static_cast<GroupCommit*>(self)->wake(); }, this);
   loop_ = &loop_of(executor_);
   loop_->add_hook(*this);
 }
@@ -68,14 +67,14 @@ Result<void> GroupCommit::admit(size_t bytes) const {
                                              pending, options_.max_pending_bytes))
                                .retry_after(kOverloadRetryMs));
   }
-  const Error* no_more = segments_.failure();
+  const Error* no_more = sink_.failure();
   if (no_more == nullptr) return {};
   // A batch adds at most one header and one block of filler; control records must fit after it.
   const uint64_t batches = 2 + bytes / options_.batch_bytes;
   const uint64_t reserve = std::min(kControlReserveBytes, options_.segment_bytes / 4);
   const uint64_t worst_end = std::max(appended_end_, next_position_) + bytes +
                              batches * (kRecordHeaderBytes + kIoAlignment) + reserve;
-  if (worst_end > segments_.ready_end()) return std::unexpected(*no_more);
+  if (worst_end > sink_.ready_end()) return std::unexpected(*no_more);
   return {};
 }
 
@@ -121,8 +120,8 @@ uint64_t GroupCommit::next_begin() const {
 }
 
 void GroupCommit::open_batch() {
-  const uint64_t segment_bytes = segments_.segment_bytes();
-  if (next_position_ % segment_bytes == 0) next_position_ += kFileHeaderBlockBytes;
+  const uint64_t segment_bytes = sink_.segment_bytes();
+  if (next_position_ % segment_bytes == 0) next_position_ += sink_.segment_head_bytes();
   const uint64_t rest = segment_bytes - next_position_ % segment_bytes;
   const auto capacity = static_cast<size_t>(std::min<uint64_t>(options_.batch_bytes, rest));
   AlignedBuffer buffer;
@@ -246,14 +245,11 @@ bool GroupCommit::submit_next() {
     seal_batch();
   }
   Batch& batch = sealed_.front();
-  const uint64_t segment = batch.bytes.position() / segments_.segment_bytes();
-  File* file = segments_.ready(segment);
-  if (file == nullptr) {  // on_ready() wakes the coroutine
-    const Error* why = segments_.failure();
+  if (!sink_.is_ready(batch.bytes.position() / sink_.segment_bytes())) {
+    const Error* why = sink_.failure();  // on_ready() wakes the hook
     if (impatient_ && why != nullptr) poison(*why);
     return false;
   }
-  segments_.enter(segment);
   marked_ = std::max(marked_, batch.mark);
   if (batch.has_data) data_end_ = batch.bytes.end();
   Write& write = ring_[(first_write_ + writes_) % kWritesInFlight];
@@ -266,14 +262,16 @@ bool GroupCommit::submit_next() {
   in_flight_ += batch.waiting;
   sealed_.pop_front();
   write.completed = false;
-  write.start(*file, write.batch.position() % segments_.segment_bytes(), write.batch.contents(),
-              IoClass::log, true);
+  write.position = write.batch.position();
+  write.bytes = write.batch.contents();
+  write.error.reset();
+  sink_.submit(write);
   closing_mark_.cancel();
   return true;
 }
 
-void GroupCommit::on_write(FullWrite& full) {
-  auto& write = static_cast<Write&>(full);
+void GroupCommit::on_write(SinkWrite& finished) {
+  auto& write = static_cast<Write&>(finished);
   GroupCommit& self = *write.owner;
   write.completed = true;
   if (write.error && !self.failure_) self.poison(*std::move(write.error));

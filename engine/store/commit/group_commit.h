@@ -47,11 +47,13 @@
 #include <vector>
 
 #include "engine/record/record.h"
-#include "engine/store/file/full_write.h"
-#include "engine/store/log/log_segments.h"
-#include "engine/store/log/write_depth.h"
+#include "engine/store/commit/log_sink.h"
+#include "engine/store/commit/write_depth.h"
+#include "engine/store/log_options.h"
 #include "engine/store/log_store.h"
+#include "io/loop/event.h"
 #include "io/loop/loop.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 
@@ -59,7 +61,8 @@ namespace cellar::engine {
 // ended.
 class GroupCommit : private LoopHook {
  public:
-  GroupCommit(LogSegments& segments, Runtime& runtime, LogId log, const LogOptions& options);
+  // `sink` and `runtime` must outlive it.
+  GroupCommit(LogSink& sink, Runtime& runtime, LogId log, const LogOptions& options);
 
   void start();
   // The log will be stopped soon: appends that wait for a segment that cannot be prepared now fail.
@@ -93,7 +96,7 @@ class GroupCommit : private LoopHook {
     uint32_t depth = 0;  // WriteDepth::begin()
     int64_t opened_us = 0;
   };
-  struct Write : FullWrite {
+  struct Write : SinkWrite {
     GroupCommit* owner = nullptr;
     BatchBuilder batch;
     bool completed = false;
@@ -124,14 +127,14 @@ class GroupCommit : private LoopHook {
   void complete(Waiting& list);
   bool wants_write() const;
   bool submit_next();
-  static void on_write(FullWrite& write);
+  static void on_write(SinkWrite& write);
   void retire_completed();
   void poison(Error cause);
   bool owes_mark() const { return marked_ < data_end_; }
   void write_closing_mark();
   bool idle() const { return writes_ == 0 && sealed_.empty(); }
 
-  LogSegments& segments_;
+  LogSink& sink_;
   const LogOptions options_;
   const uint64_t owner_;
   const ShardExecutor executor_;
@@ -143,9 +146,9 @@ class GroupCommit : private LoopHook {
   std::optional<Batch> open_;
   std::deque<Batch> sealed_;
   std::vector<AlignedBuffer> pool_;
-  uint64_t next_position_ = kIoAlignment;  // of the next batch
-  uint64_t appended_end_ = 0;              // of the last record
-  bool force_ = false;  // the open batch is written even if no append waits for it
+  uint64_t next_position_;     // of the next batch
+  uint64_t appended_end_ = 0;  // of the last record
+  bool force_ = false;         // the open batch is written even if no append waits for it
 
   // Writes in flight, oldest first: writes_ of them, starting at first_write_.
   std::array<Write, kWritesInFlight> ring_;
