@@ -16,7 +16,9 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"io/loop", {"io/base"}},
     {"io/net", {"io/loop"}},
     {"io/disk", {"io/loop"}},
-    {"io/sim", {"io/disk", "io/net"}},
+    {"io/remote", {"io/loop"}},
+    {"io/remote/rados", {"io/remote", "io/disk"}},
+    {"io/sim", {"io/disk", "io/net", "io/remote"}},
     {"engine/export", {"io/base"}},
     {"engine/model", {"io/base"}},
     {"engine/iter", {"engine/model"}},
@@ -94,6 +96,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
 // The engine reaches durable storage only through engine/store; the server makes the file systems,
 // and the inspector opens files.
 const std::set<std::string> kKnowDisk = {"io/disk",
+                                         "io/remote/rados",
                                          "io/sim",
                                          "engine/store",
                                          "engine/store/file",
