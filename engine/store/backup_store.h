@@ -16,18 +16,19 @@
 
 namespace cellar::engine {
 
-// Used on one shard.
+// Used on one shard. Calls that take a name return INVALID_ARGUMENT for what is none
+// (check_backup_name()).
 class BackupStore {
  public:
   virtual ~BackupStore() = default;
-  // Assigns the store to `source` (32 hexadecimal digits). FAILED_PRECONDITION if it has backups of
-  // another one.
+  // Assigns the store to `source` (32 hexadecimal digits), durably. FAILED_PRECONDITION if it is
+  // assigned to another one.
   virtual Async<Result<void>> claim(std::string source) = 0;
   virtual Async<Result<std::vector<std::string>>> names() = 0;    // sorted
-  virtual Async<Result<std::string>> read(std::string name) = 0;  // NOT_FOUND naming the file
-  // Atomic and durable.
+  virtual Async<Result<std::string>> read(std::string name) = 0;  // NOT_FOUND naming the backup
+  // Atomic and durable; replaces. REQUIRES: the store is claimed.
   virtual Async<Result<void>> write(std::string name, std::string content) = 0;
-  virtual Async<Result<void>> remove(std::string name) = 0;
+  virtual Async<Result<void>> remove(std::string name) = 0;  // durable; OK if absent
   virtual BlobStore& blobs() = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ class MemBlobStore final : public BlobStore {
   void put(BlobId id, std::string content) { blobs_[id] = std::move(content); }
   // Every read that contains this offset fails like a device error.
   void fail_reads_of(uint64_t offset) { bad_offset_ = offset; }
-  void heal() { bad_offset_ = UINT64_MAX; }
+  void heal() { bad_offset_.reset(); }
   uint64_t reads() const { return reads_; }
   // Appends fail once a writer has taken this many bytes.
   void fail_writes_after(uint64_t bytes) { write_limit_ = bytes; }
@@ -36,12 +37,13 @@ class MemBlobStore final : public BlobStore {
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t /*expected_bytes*/,
                                                     IoClass /*io_class*/) override {
-    if (blobs_.contains(id)) co_return fail(Errc::already_exists, "blob {}", id);
+    if (blobs_.contains(id)) co_return fail(Errc::already_exists, "blob {:x} exists", id.value());
     ++open_writers_;
     co_return std::make_unique<Writer>(*this, id);
   }
   Async<Result<std::unique_ptr<Blob>>> open(BlobId id) override {
-    if (!blobs_.contains(id)) co_return fail(Errc::not_found, "blob {}", id);
+    if (!blobs_.contains(id))
+      co_return fail(Errc::not_found, "blob {:x} does not exist", id.value());
     co_return std::make_unique<MemBlob>(*this, id);
   }
   Async<Result<std::vector<BlobInfo>>> list() override {
@@ -109,10 +111,10 @@ class MemBlobStore final : public BlobStore {
       co_await yield_now();
       const auto found = blob.store_.blobs_.find(blob.id_);
       const Bytes content = found == blob.store_.blobs_.end() ? Bytes() : Bytes(found->second);
-      const uint64_t bad = blob.store_.bad_offset_;
-      if (bad >= read.offset && bad - read.offset < read.size) {
+      const std::optional<uint64_t> bad = blob.store_.bad_offset_;
+      if (bad && *bad >= read.offset && *bad - read.offset < read.size) {
         read.error = Error(Errc::unavailable, "input/output error");
-      } else if (read.offset + read.size > content.size()) {
+      } else if (read.offset > content.size() || read.size > content.size() - read.offset) {
         read.error = Error(Errc::data_loss, "read past the end of the blob");
       } else {
         read.buffer = AlignedBuffer(read.size);
@@ -130,7 +132,7 @@ class MemBlobStore final : public BlobStore {
   ShardExecutor executor_;
   std::vector<std::string> rooms_;
   std::map<BlobId, std::string> blobs_;
-  uint64_t bad_offset_ = UINT64_MAX;
+  std::optional<uint64_t> bad_offset_;
   uint64_t write_limit_ = UINT64_MAX;
   uint64_t reads_ = 0;
   size_t open_writers_ = 0;

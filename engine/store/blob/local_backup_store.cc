@@ -38,6 +38,7 @@ class LocalBackupStore final : public BackupStore {
       if (entry.is_dir || !entry.name.ends_with(kSuffix)) continue;
       names.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
     }
+    std::ranges::sort(names);  // the suffix orders files in another way
     co_return names;
   }
 
@@ -51,12 +52,16 @@ class LocalBackupStore final : public BackupStore {
   }
 
   Async<Result<void>> write(std::string name, std::string content) override {
+    CO_TRY_VOID(check_backup_name(name));
     CO_TRY_VOID(co_await fs_.create_dir(std::string(kDirectory)));
     co_return co_await replace_file(fs_, backup_path(name), std::move(content));
   }
 
   Async<Result<void>> remove(std::string name) override {
-    CO_TRY_VOID(co_await fs_.remove(backup_path(name)));
+    CO_TRY_VOID(check_backup_name(name));
+    const Result<void> removed = co_await fs_.remove(backup_path(name));
+    if (!removed && removed.error().code == Errc::not_found) co_return Result<void>();
+    CO_TRY_VOID(removed);
     co_return co_await fs_.sync_dir(std::string(kDirectory));
   }
 
