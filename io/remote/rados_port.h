@@ -131,6 +131,8 @@ class RadosPort {
   // no request any more. Idempotent.
   virtual Async<void> close();
 
+  bool is_closed() const { return closed_; }
+
   RadosFigures figures() const;
 
  protected:
@@ -142,7 +144,6 @@ class RadosPort {
   // The call has ended without an answer because the port closes: land the request soon.
   virtual void give_up(RadosRequest& request) = 0;
   void landed(RadosRequest& request);
-  bool closed() const { return closed_; }
   // Destroys the requests in flight. For a body whose loop has crashed.
   void drop_in_flight();
 

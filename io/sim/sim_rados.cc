@@ -396,7 +396,8 @@ Async<Result<RadosPool>> SimRadosPort::open_pool(std::string pool, std::string n
 
 Async<Result<std::vector<std::string>>> SimRadosPort::list(RadosPool pool, std::string prefix) {
   co_await sleep_us(timers_, cluster_.network_us());
-  if (closed()) co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  if (is_closed())
+    co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
   const OpenPool& open = pools_.at(pool.value());
   std::vector<std::string> names;
   for (const auto& [key, object] : cluster_.objects_) {

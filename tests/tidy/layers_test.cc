@@ -30,6 +30,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"engine/store/log", {"engine/store", "engine/store/file"}},
     {"engine/store/blob", {"engine/store", "engine/store/file"}},
     {"engine/store/manifest", {"engine/store", "engine/store/file"}},
+    {"engine/store/rados", {"engine/store", "engine/store/file", "io/remote"}},
     {"engine/store/local", {"engine/store/log", "engine/store/blob", "engine/store/manifest"}},
     {"engine/memtable", {"engine/index"}},
     {"engine/sstable", {"engine/index", "engine/store"}},

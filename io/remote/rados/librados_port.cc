@@ -34,7 +34,8 @@ CellarPool* LibradosPort::pool_of(RadosPool pool) const {
 }
 
 Async<Result<RadosPool>> LibradosPort::open_pool(std::string pool, std::string name_space) {
-  if (closed()) co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  if (is_closed())
+    co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
   CellarPool* opened = nullptr;
   ++blocking_calls_;
   const auto look_up = [&] {
@@ -139,7 +140,8 @@ int add_name(void* context, CellarBytes name) {
 }  // namespace
 
 Async<Result<std::vector<std::string>>> LibradosPort::list(RadosPool pool, std::string prefix) {
-  if (closed()) co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  if (is_closed())
+    co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
   CellarPool* const where = pool_of(pool);
   Listing listing{std::move(prefix), {}};
   ++blocking_calls_;
