@@ -64,12 +64,14 @@ struct SimRados::Pool {
   std::vector<Group> groups;
 };
 
-SimRados::SimRados(SimWorld& world, SimRadosOptions options)
+SimRados::SimRados(SimWorld& world, SimRadosOptions options, SimRadosObjects* objects)
     : world_(world),
       options_(options),
       random_(world.random().next()),
       loop_(world.add_loop()),
-      timer_(loop_.timers(), [](void* self) { static_cast<SimRados*>(self)->run_due(); }, this) {}
+      timer_(
+          loop_.timers(), [](void* self) { static_cast<SimRados*>(self)->run_due(); }, this),
+      objects_(objects != nullptr ? *objects : own_objects_) {}
 
 SimRados::~SimRados() {
   CHECK(clients_.empty(), "{} ports outlive their cluster", clients_.size());
@@ -141,6 +143,7 @@ void SimRados::arrive(const MessagePtr& message) {
   start_waiting(message->key);
 }
 
+// `key` is not a reference into `locks_`.
 void SimRados::start_waiting(const Key& key) {
   Lock& lock = locks_[key];
   while (!lock.waiting.empty() && lock.admits(*lock.waiting.front())) {
@@ -160,6 +163,7 @@ void SimRados::start_waiting(const Key& key) {
     lock.last_commit_us = at_us = std::max(at_us, lock.last_commit_us);
     schedule(at_us - world_.now_us(), [this, message] { commit(message); });
   }
+  if (lock.holders.empty() && lock.waiting.empty()) locks_.erase(key);
 }
 
 void SimRados::commit(const MessagePtr& message) {

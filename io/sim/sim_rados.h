@@ -61,6 +61,9 @@ struct SimRadosObject {
   std::map<std::string, std::string> omap;
 };
 
+// All objects, by pool (in the order of addition), namespace and name.
+using SimRadosObjects = std::map<std::tuple<uint32_t, std::string, std::string>, SimRadosObject>;
+
 struct SimRadosCounts {
   uint64_t made = 0;            // writes
   uint64_t refused = 0;         // writes
@@ -73,7 +76,10 @@ struct SimRadosCounts {
 
 class SimRados {
  public:
-  explicit SimRados(SimWorld& world, SimRadosOptions options = {});
+  // `objects` outlives the cluster, so that another one of another world can have them; null: its
+  // own.
+  explicit SimRados(SimWorld& world, SimRadosOptions options = {},
+                    SimRadosObjects* objects = nullptr);
   ~SimRados();
   SimRados(const SimRados&) = delete;
   SimRados& operator=(const SimRados&) = delete;
@@ -107,8 +113,8 @@ class SimRados {
   struct Pool;
   struct Group;
   using MessagePtr = std::shared_ptr<const Message>;
-  using Key = std::tuple<uint32_t, std::string, std::string>;  // pool, namespace, name
-  using CopyId = std::pair<uint64_t, uint64_t>;                // client, number of the request
+  using Key = SimRadosObjects::key_type;
+  using CopyId = std::pair<uint64_t, uint64_t>;  // client, number of the request
 
   bool chance(double p) { return p > 0 && random_.unit() < p; }
   int64_t network_us();
@@ -134,7 +140,8 @@ class SimRados {
   Timer timer_;
   std::multimap<int64_t, std::function<void()>> events_;
   std::vector<Pool> pools_;
-  std::map<Key, SimRadosObject> objects_;
+  SimRadosObjects own_objects_;
+  SimRadosObjects& objects_;
   std::map<Key, Lock> locks_;
   std::map<std::pair<uint64_t, Key>, int64_t> last_arrival_us_;  // by client and object
   std::map<uint64_t, SimRadosPort*> clients_;

@@ -172,22 +172,6 @@ class RadosBackupStore final : public BackupStore {
 
 }  // namespace
 
-Result<RadosPlace> parse_rados_place(std::string_view text) {
-  const std::string_view all = text;
-  if (text.starts_with(kRadosScheme)) text.remove_prefix(kRadosScheme.size());
-  const size_t slash = std::min(text.find('/'), text.size());
-  RadosPlace place{std::string(text.substr(0, slash)),
-                   std::string(text.substr(std::min(slash + 1, text.size())))};
-  if (all.starts_with(kRadosScheme) && check_backup_name(place.pool) &&
-      check_backup_name(place.name)) {
-    return place;
-  }
-  return fail(Errc::invalid_argument,
-              "'{}' is no place for backups in Ceph: rados:POOL/NAME, each of 1 to 64 letters, "
-              "digits, '.', '-' and '_', not beginning with '.'",
-              escape_bytes(all));
-}
-
 Async<Result<std::unique_ptr<BackupStore>>> open_rados_backup_store(RadosPort& port,
                                                                     Runtime& runtime,
                                                                     RadosPlace place) {

@@ -10,19 +10,11 @@
 #include <memory>
 #include <string>
 
+#include "engine/store/backup_place.h"
 #include "engine/store/backup_store.h"
 #include "engine/store/rados/rados_objects.h"
 
 namespace cellar::engine {
-
-// Pool and store of "rados:POOL/NAME".
-struct RadosPlace {
-  std::string pool;
-  std::string name;
-};
-inline constexpr std::string_view kRadosScheme = "rados:";
-// INVALID_ARGUMENT: both have 1 to 64 letters, digits, '.', '-' and '_', and do not begin with '.'.
-Result<RadosPlace> parse_rados_place(std::string_view text);
 
 // NOT_FOUND: no such pool. `port` and `runtime` must outlive the store.
 Async<Result<std::unique_ptr<BackupStore>>> open_rados_backup_store(RadosPort& port,
