@@ -16,6 +16,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"io/loop", {"io/base"}},
     {"io/net", {"io/loop"}},
     {"io/disk", {"io/loop"}},
+    {"io/remote", {"io/loop"}},
     {"io/sim", {"io/disk", "io/net"}},
     {"engine/export", {"io/base"}},
     {"engine/model", {"io/base"}},
