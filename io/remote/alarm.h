@@ -1,0 +1,24 @@
+// Alarm: wakes the waiters of a condition when a time is up, so that a wait has an end.
+#pragma once
+
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
+
+namespace cellar {
+
+// Lives in the frame of the coroutine that waits.
+class Alarm {
+ public:
+  Alarm(Timers& timers, ConditionVariable& waiters, int64_t after_us)
+      : waiters_(waiters), timer_(timers, &Alarm::ring, this) {
+    timer_.arm_after_us(after_us);
+  }
+
+ private:
+  static void ring(void* self) { static_cast<Alarm*>(self)->waiters_.notify_all(); }
+
+  ConditionVariable& waiters_;
+  Timer timer_;
+};
+
+}  // namespace cellar
