@@ -138,6 +138,7 @@ void EtcdGateway::failed(size_t endpoint) {
   if (options_.endpoints.size() == 1) return;
   current_ = (current_ + 1) % options_.endpoints.size();
   ++stats_.failovers;
+  if (!std::exchange(serving_, false)) return;  // not once for each of them
   log_info("etcd", "goes to the next endpoint endpoint={}",
            format_address(options_.endpoints[current_].host, options_.endpoints[current_].port));
 }
@@ -148,7 +149,10 @@ EtcdGateway::Attempt EtcdGateway::judge(Result<HttpAnswer> answer, size_t endpoi
     failed(endpoint);
     return {std::unexpected(answer.error()), false};
   }
-  if (answer->status == 200) return {std::move(answer->body), true};
+  if (answer->status == 200) {
+    serving_ = true;
+    return {std::move(answer->body), true};
+  }
   const auto refusal = decode_refusal(answer->body);
   if (!refusal) {
     failed(endpoint);

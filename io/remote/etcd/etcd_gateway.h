@@ -142,6 +142,7 @@ class EtcdGateway final : public EtcdPort {
   Random& random_;
 
   size_t current_ = 0;
+  bool serving_ = false;  // the endpoint in use has answered
   std::vector<Idle> idle_;
   std::set<etcd::HttpLink*> busy_;  // closed by close()
   std::string token_;

@@ -45,14 +45,13 @@ void GatewayWatch::close() {
 
 Async<Result<WatchNews>> GatewayWatch::next(int64_t timeout_us) {
   CO_TRY_VOID(check_timeout(timeout_us));
-  CHECK(!waiting_, "two calls of next() at a time");
+  const OnlyWaiter only(waiting_);
   State& state = *state_;
   if (!started_ && !state.closed && !state.port.closing_) {
     started_ = true;
     spawn(state.port.executor_, State::follow(state_));
   }
   const int64_t until_us = state.port.timers_.now_us() + timeout_us;
-  waiting_ = true;
   {
     const Alarm alarm(state.port.timers_, state.changed, timeout_us);
     while (state.news.empty() && !state.closed && !state.ended && !state.compacted &&
@@ -60,7 +59,6 @@ Async<Result<WatchNews>> GatewayWatch::next(int64_t timeout_us) {
       co_await state.changed.wait();
     }
   }
-  waiting_ = false;
   if (state.closed || state.port.closing_) co_return fail(Errc::cancelled, "the watch is closed");
   if (!state.news.empty()) {
     auto [one, bytes] = std::move(state.news.front());
@@ -81,14 +79,12 @@ Async<void> GatewayWatch::State::follow(std::shared_ptr<State> self) {
   auto pass = state.port.gate_.enter();
   if (!pass) co_return;
   int64_t pause_us = EtcdGateway::kFirstPauseUs;
-  bool began = false;
   while (!state.over()) {
     const Revision told_before = state.told;
     const Stream how = co_await state.follow_one();
     state.held.clear();
     state.held_bytes = 0;
     if (state.over()) break;
-    if (how != Stream::unopened && std::exchange(began, true)) ++state.port.stats_.resumed;
     const bool well = how == Stream::quiet || state.told > told_before;
     pause_us = well ? EtcdGateway::kFirstPauseUs : std::min(2 * pause_us, EtcdGateway::kMaxPauseUs);
     if (how != Stream::quiet) co_await sleep_us(state.port.timers_, pause_us);
@@ -179,7 +175,10 @@ bool GatewayWatch::State::take_lines(std::string& text, bool& opened) {
 
 bool GatewayWatch::State::take(WatchMessage message, bool& opened) {
   if (message.refusal) return take_refusal(*message.refusal);
-  if (message.created) opened = true;
+  if (message.created) {
+    opened = true;
+    if (std::exchange(began, true)) ++port.stats_.resumed;
+  }
   if (message.cancelled) {
     if (message.compacted.value() > 0) {
       queue(Compacted{message.compacted}, 0);

@@ -76,6 +76,7 @@ class GatewayWatch final : public etcd::Watch {
     size_t held_bytes = 0;
     std::deque<std::pair<etcd::WatchNews, size_t>> news;
     size_t queued_bytes = 0;
+    bool began = false;      // a stream was opened
     bool compacted = false;  // Compacted is in the queue or was taken
     bool closed = false;
     std::optional<Error> ended;

@@ -297,9 +297,8 @@ std::optional<WatchNews> SimWatch::take() {
 
 Async<Result<WatchNews>> SimWatch::next(int64_t timeout_us) {
   CO_TRY_VOID(check_timeout(timeout_us));
-  CHECK(!waiting_, "two calls of next() at a time");
+  const OnlyWaiter only(waiting_);
   const int64_t until_us = port_.now_us() + timeout_us;
-  waiting_ = true;
   std::optional<WatchNews> news;
   const Alarm alarm(port_.loop_timers(), changed_, timeout_us);
   while (!closed_ && !port_.closing_ && !compacted_) {
@@ -307,7 +306,6 @@ Async<Result<WatchNews>> SimWatch::next(int64_t timeout_us) {
     if (news || port_.now_us() >= until_us) break;
     co_await changed_.wait();
   }
-  waiting_ = false;
   if (news) co_return *std::move(news);
   if (closed_ || port_.closing_) co_return fail(Errc::cancelled, "the watch is closed");
   if (compacted_) co_return fail(Errc::failed_precondition, "the watch was compacted away");
