@@ -1,5 +1,5 @@
 // RadosPort: the objects of a Ceph cluster, as one shard uses them. The bodies are librados
-// (rados/librados_port.h) and the simulated cluster (io/sim/sim_rados.h).
+// (rados/librados_port.h) and the simulated cluster (io/sim/remote/sim_rados.h).
 //
 // A write ends in one of three ways, which are types:
 //

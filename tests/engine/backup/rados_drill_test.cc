@@ -5,7 +5,7 @@
 #include "engine/backup/backup.h"
 #include "engine/store/manifest/local_manifest_store.h"
 #include "engine/store/rados/rados_backup_store.h"
-#include "io/sim/sim_rados.h"
+#include "io/sim/remote/sim_rados.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

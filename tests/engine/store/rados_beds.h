@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/store/rados/rados_backup_store.h"
-#include "io/sim/sim_rados.h"
+#include "io/sim/remote/sim_rados.h"
 #include "tests/engine/store/store_bed.h"
 #include "tests/io/remote/rados_bodies.h"
 

@@ -18,7 +18,7 @@
 #include "io/base/random.h"
 #include "io/loop/shard_loop.h"
 #include "io/remote/rados/librados_handle.h"
-#include "io/sim/sim_rados.h"
+#include "io/sim/remote/sim_rados.h"
 
 namespace cellar::test {
 

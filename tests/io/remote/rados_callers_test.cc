@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "io/sim/sim_rados.h"
+#include "io/sim/remote/sim_rados.h"
 #include "tests/io/remote/guarded_lane.h"
 
 namespace cellar::test {

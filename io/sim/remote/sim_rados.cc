@@ -1,10 +1,10 @@
-#include "io/sim/sim_rados.h"
+#include "io/sim/remote/sim_rados.h"
 
 #include <algorithm>
 #include <cerrno>
 
 #include "io/base/check.h"
-#include "io/sim/sim_rados_port.h"
+#include "io/sim/remote/sim_rados_port.h"
 
 namespace cellar {
 

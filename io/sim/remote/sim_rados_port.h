@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/remote/rados_port.h"
-#include "io/sim/sim_rados.h"
+#include "io/sim/remote/sim_rados.h"
 
 namespace cellar {
 
