@@ -115,6 +115,12 @@ Result<void> RadosPort::admit(const RadosRequest& request, int64_t timeout_us) c
   return {};
 }
 
+Result<void> RadosPort::admit_pool(size_t open) const {
+  if (closed_) return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  if (open < kMaxPools) return {};
+  return fail(Errc::resource_exhausted, "{} pools of the Ceph cluster are open already", open);
+}
+
 Async<Result<RadosPort::RequestPtr>> RadosPort::carry_out(RequestPtr request, int64_t timeout_us) {
   request->cost_bytes = cost_of(*request);
   CO_TRY_VOID(admit(*request, timeout_us));
@@ -141,6 +147,9 @@ void RadosPort::send_waiting() {
     figures_.bytes_in_flight += bytes;
     call.request->call = &call;
     call.was_sent = true;
+    if (call.request->kind == RadosRequest::Kind::read) {
+      call.request->bytes.buffer = AlignedBuffer(call.request->size);
+    }
     call.sent = call.request.release();
     in_flight_.push_back(*call.sent);
     send(*call.sent);
@@ -261,7 +270,6 @@ Async<Result<RadosBytes>> RadosPort::read(RadosObject object, uint64_t offset, s
   request->offset = offset;
   request->size = size;
   request->any_replica = any_replica;
-  if (size <= kMaxCallBytes) request->bytes.buffer = AlignedBuffer(size);
   auto done = co_await carry_out(std::move(request), timeout_us);
   CO_TRY(const auto answer, checked(std::move(done), figures_));
   co_return std::move(answer->bytes);

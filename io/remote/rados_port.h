@@ -7,7 +7,8 @@
 //   RadosRefused   a guard did not hold when the cluster judged it. That is no proof that the
 //                  changes were not made: a write that librados sent again, after the cluster had
 //                  forgotten that it made it, finds its own changes. Read the object.
-//   RadosUnknown   no answer came in time. The changes may have been made, may be made later (the
+//   RadosUnknown   no answer came in time, or one that does not tell (the pool is full: an earlier
+//                  copy may have been made). The changes may have been made, may be made later (the
 //                  cluster still has the write), or never. Read the object, and guard what follows
 //                  so that a late arrival does no harm.
 //
@@ -85,6 +86,7 @@ class RadosPort {
   static constexpr size_t kMaxWaiting = 4096;
   // Bytes that one call writes or reads; below a quarter of kMaxBytesInFlight.
   static constexpr size_t kMaxCallBytes = 8u << 20;
+  static constexpr size_t kMaxPools = 64;  // that a port has open
   static constexpr size_t kMaxSteps = 1024;
   static constexpr size_t kMaxNameBytes = 1024;
   static constexpr size_t kMaxXattrBytes = 16u << 10;  // of a value
@@ -99,7 +101,8 @@ class RadosPort {
   RadosPort(const RadosPort&) = delete;
   RadosPort& operator=(const RadosPort&) = delete;
 
-  // NOT_FOUND names the pool. An empty namespace is the default one.
+  // NOT_FOUND names the pool; RESOURCE_EXHAUSTED beyond kMaxPools. An empty namespace is the
+  // default one.
   virtual Async<Result<RadosPool>> open_pool(std::string pool, std::string name_space) = 0;
 
   // Errors of every call: INVALID_ARGUMENT beyond the bounds above, RESOURCE_EXHAUSTED beyond
@@ -144,6 +147,8 @@ class RadosPort {
   // The call has ended without an answer because the port closes: land the request soon.
   virtual void give_up(RadosRequest& request) = 0;
   void landed(RadosRequest& request);
+  // Whether one more pool may be opened where `open` are.
+  Result<void> admit_pool(size_t open) const;
   // Destroys the requests in flight. For a body whose loop has crashed.
   void drop_in_flight();
 

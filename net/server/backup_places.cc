@@ -8,6 +8,9 @@
 namespace cellar::server {
 namespace {
 
+// A stop of the node may wait so long for a cluster whose monitors do not answer.
+constexpr int kMonitorTimeoutS = 10;
+
 class LocalPlace final : public engine::BackupPlace {
  public:
   explicit LocalPlace(std::unique_ptr<FileSystem> fs)
@@ -54,6 +57,7 @@ Async<Result<OpenedPlace>> open_ceph(Loop& loop, Runtime runtime, BlockingPool& 
   CephConfig config;
   config.config_file = std::move(ceph.config);
   config.client = std::move(ceph.client);
+  config.monitor_timeout_s = kMonitorTimeoutS;
   CO_TRY(auto handle, co_await LibradosHandle::open(pool, std::move(config), 1));
   auto opened = std::make_unique<CephPlace>(runtime, std::move(handle), loop);
   auto there = co_await opened->open(std::move(place));

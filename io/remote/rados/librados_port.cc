@@ -34,8 +34,7 @@ CellarPool* LibradosPort::pool_of(RadosPool pool) const {
 }
 
 Async<Result<RadosPool>> LibradosPort::open_pool(std::string pool, std::string name_space) {
-  if (is_closed())
-    co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  CO_TRY_VOID(admit_pool(pools_.size() + blocking_calls_));
   CellarPool* opened = nullptr;
   ++blocking_calls_;
   const auto look_up = [&] {

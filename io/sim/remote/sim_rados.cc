@@ -390,6 +390,7 @@ SimRadosPort::~SimRadosPort() {
 
 Async<Result<RadosPool>> SimRadosPort::open_pool(std::string pool, std::string name_space) {
   co_await sleep_us(timers_, cluster_.network_us());
+  CO_TRY_VOID(admit_pool(pools_.size()));
   for (uint32_t i = 0; i < cluster_.pools_.size(); ++i) {
     if (cluster_.pools_[i].name != pool) continue;
     pools_.push_back({i, std::move(name_space)});

@@ -156,6 +156,14 @@ TEST_P(RadosConformance, APoolThatIsAbsentIsNamed) {
   EXPECT_THAT(opened.error().message, HasSubstr("no-such-pool"));
 }
 
+TEST_P(RadosConformance, SoManyPoolsMayBeOpenAndNoMore) {
+  for (size_t i = 1; i < RadosPort::kMaxPools; ++i) {
+    ASSERT_TRUE(m().run(port->open_pool(m().pool(), fmt::format("{}-{}", name_space, i))));
+  }
+  EXPECT_EQ(m().run(port->open_pool(m().pool(), "one more")).error().code,
+            Errc::resource_exhausted);
+}
+
 TEST_P(RadosConformance, ACodedPoolTakesWholeObjectsWithAttributesAndNoOmap) {
   if (m().coded_pool().empty()) GTEST_SKIP() << "no erasure-coded pool";
   pool = open(*port, m().coded_pool());
