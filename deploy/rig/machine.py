@@ -272,8 +272,8 @@ class Rig:
         os.makedirs(self.state, mode=0o755, exist_ok=True)
         if os.listdir(self.state):
             raise RigError(f"{self.state} is not empty and holds no rig; another --state is needed", 2)
+        self.save()  # first: from here on it is known as a rig, and is removed as one
         os.mkdir(self.path("log"))
-        self.save()
 
 
 def lacking_privilege():
@@ -298,7 +298,8 @@ def lacking_privilege():
 
 
 def main_of(work):
-    """Runs the body of a command: an error becomes a line and an exit code."""
+    """Runs the body of a command: an error becomes a line and an exit code. A SIGTERM ends it as Ctrl-C does, so that it cleans up."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(work() or 0)
     except RigError as error:

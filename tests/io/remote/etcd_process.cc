@@ -46,7 +46,8 @@ std::string find_program(const std::string& name) {
 
 }  // namespace
 
-EtcdProcess::EtcdProcess() : program_(find_program("etcd")) {
+EtcdProcess::EtcdProcess(std::string certificate, std::string key)
+    : certificate_(std::move(certificate)), key_(std::move(key)), program_(find_program("etcd")) {
   if (program_.empty()) {
     lacking_ = "there is no etcd; the Debian package is etcd-server";
     return;
@@ -59,6 +60,7 @@ EtcdProcess::EtcdProcess() : program_(find_program("etcd")) {
   directory_ = pattern;
   endpoint_ = {"127.0.0.1", free_port()};
   peer_port_ = free_port();
+  health_port_ = certificate_.empty() ? endpoint_.port : free_port();
   start();
 }
 
@@ -69,7 +71,9 @@ EtcdProcess::~EtcdProcess() {
 }
 
 void EtcdProcess::start() {
-  const std::string client = fmt::format("http://127.0.0.1:{}", endpoint_.port);
+  const bool tls = !certificate_.empty();
+  const std::string client =
+      fmt::format("{}://127.0.0.1:{}", tls ? "https" : "http", endpoint_.port);
   const std::string peer = fmt::format("http://127.0.0.1:{}", peer_port_);
   std::vector<std::string> words = {program_,
                                     "--name=test",
@@ -79,6 +83,11 @@ void EtcdProcess::start() {
                                     "--listen-peer-urls=" + peer,
                                     "--initial-advertise-peer-urls=" + peer,
                                     "--initial-cluster=test=" + peer};
+  if (tls) {
+    words.push_back("--cert-file=" + certificate_);
+    words.push_back("--key-file=" + key_);
+    words.push_back(fmt::format("--listen-metrics-urls=http://127.0.0.1:{}", health_port_));
+  }
   const std::string log = directory_ + "/log";
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -106,13 +115,12 @@ void EtcdProcess::start() {
   lacking_ = "etcd did not start: " + text.str();
 }
 
-// It accepts a connection once it serves.
 bool EtcdProcess::answers() const {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  at.sin_port = htons(endpoint_.port);
+  at.sin_port = htons(health_port_);
   static constexpr std::string_view kAsk = "GET /health HTTP/1.0\r\n\r\n";
   std::array<char, 1024> answer{};
   bool healthy = ::connect(fd, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0 &&

@@ -14,7 +14,8 @@ namespace cellar::test {
 
 class EtcdProcess {
  public:
-  EtcdProcess();
+  // With files of a certificate and its key: over TLS.
+  explicit EtcdProcess(std::string certificate = {}, std::string key = {});
   ~EtcdProcess();
   EtcdProcess(const EtcdProcess&) = delete;
   EtcdProcess& operator=(const EtcdProcess&) = delete;
@@ -33,11 +34,14 @@ class EtcdProcess {
   void kill_now();
   bool answers() const;
 
+  const std::string certificate_;
+  const std::string key_;
   std::string program_;
   std::string directory_;
   std::string lacking_;
   Address endpoint_;
   uint16_t peer_port_ = 0;
+  uint16_t health_port_ = 0;  // without TLS
   pid_t pid_ = -1;
 };
 
