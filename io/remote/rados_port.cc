@@ -33,6 +33,8 @@ uint64_t cost_of(const RadosRequest& request) {
   return bytes;
 }
 
+bool has_zero_byte(const std::string& text) { return text.find('\0') != std::string::npos; }
+
 // The cluster rejects such a write whatever the state of the object, so no copy of it was applied.
 bool never_applied(int error) {
   return error == EINVAL || error == EOPNOTSUPP || error == EMSGSIZE || error == EFBIG ||
@@ -102,11 +104,19 @@ Result<void> RadosPort::admit(const RadosRequest& request, int64_t timeout_us) c
     return fail(Errc::invalid_argument, "{} '{}' has {} parts, where {} are possible",
                 verb_of(request.kind), name, request.steps.size() + request.keys.size(), kMaxSteps);
   }
+  // librados takes names of objects and attributes, and where a page of omap begins, as C strings.
+  bool has_zero = has_zero_byte(name) || has_zero_byte(request.after);
+  for (const std::string& key : request.keys) has_zero = has_zero || has_zero_byte(key);
   for (const RadosStep& step : request.steps) {
+    has_zero = has_zero || has_zero_byte(step.key);
     if (step.kind != RadosStep::Kind::set_xattr || step.value.size() <= kMaxXattrBytes) continue;
     return fail(Errc::invalid_argument,
                 "attribute '{}' of '{}' has {} bytes, where {} are possible", step.key, name,
                 step.value.size(), kMaxXattrBytes);
+  }
+  if (has_zero) {
+    return fail(Errc::invalid_argument, "{} '{}': a name or key has a zero byte",
+                verb_of(request.kind), escape_bytes(name));
   }
   if (figures_.waiting >= kMaxWaiting) {
     return fail(Errc::resource_exhausted, "{} calls wait for the Ceph cluster already",

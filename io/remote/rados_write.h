@@ -20,7 +20,7 @@ using RadosPool = Strong<struct RadosPoolTag, uint32_t>;
 
 struct RadosObject {
   RadosPool pool;
-  std::string name;  // 1 to RadosPort::kMaxNameBytes bytes
+  std::string name;  // 1 to RadosPort::kMaxNameBytes bytes, none of them zero
 };
 
 struct RadosStep {
@@ -43,6 +43,7 @@ struct RadosStep {
   std::string value;
 };
 
+// Names of attributes and keys have no zero byte; values are any bytes.
 class RadosWrite {
  public:
   // An absent object has no attributes: it refuses by `absent`.

@@ -8,8 +8,9 @@
 namespace cellar::server {
 namespace {
 
-// A stop of the node may wait so long for a cluster whose monitors do not answer.
+// A stop of the node may wait so long for a cluster whose monitors, or OSDs, do not answer.
 constexpr int kMonitorTimeoutS = 10;
+constexpr int kOperationTimeoutS = 30;
 
 class LocalPlace final : public engine::BackupPlace {
  public:
@@ -58,6 +59,7 @@ Async<Result<OpenedPlace>> open_ceph(Loop& loop, Runtime runtime, BlockingPool& 
   config.config_file = std::move(ceph.config);
   config.client = std::move(ceph.client);
   config.monitor_timeout_s = kMonitorTimeoutS;
+  config.operation_timeout_s = kOperationTimeoutS;
   CO_TRY(auto handle, co_await LibradosHandle::open(pool, std::move(config), 1));
   auto opened = std::make_unique<CephPlace>(runtime, std::move(handle), loop);
   auto there = co_await opened->open(std::move(place));

@@ -49,9 +49,10 @@ Result<Opened> open_blocking(const CephConfig& config) {
     return fail(Errc::failed_precondition, "ceph.config '{}' cannot be read", config.config_file);
   }
   const std::string timeout = std::to_string(config.monitor_timeout_s);
-  // Operations wait for Ceph to heal; the port's time limits answer the caller meanwhile. librados
-  // writes no log of its own, and not to the program's standard error.
-  std::vector<CellarSetting> settings = {{"rados_osd_op_timeout", "0"},
+  const std::string operation_timeout = std::to_string(config.operation_timeout_s);
+  // The port's time limits answer the caller before librados gives up. It writes no log of its own,
+  // and not to the program's standard error.
+  std::vector<CellarSetting> settings = {{"rados_osd_op_timeout", operation_timeout.c_str()},
                                          {"rados_mon_op_timeout", timeout.c_str()},
                                          {"client_mount_timeout", timeout.c_str()},
                                          {"objecter_inflight_ops", "1024"},

@@ -30,6 +30,9 @@ struct CephConfig {
   std::string module;  // path of libcellar_cluster.so; empty: default_cluster_module()
   // Time that the monitors have to answer when a handle is opened and when a pool is looked up.
   int monitor_timeout_s = 30;
+  // Time after which librados itself gives an operation up, a listing included, which has no other
+  // limit. 0: operations wait until Ceph has healed.
+  int operation_timeout_s = 0;
 };
 
 // The library beside the program or in ../lib/cellar of its directory, else the bare name, which

@@ -123,7 +123,7 @@ TEST_P(RadosConformance, ExistenceIsAGuard) {
 }
 
 TEST_P(RadosConformance, OmapHasPagesInTheOrderOfBytes) {
-  const std::string odd("k\0x", 3);
+  const std::string odd("\x01\n", 2);
   apply("a", RadosWrite().create().set_omap("k1", "1").set_omap("k3", "3").set_omap("k2", "2"));
   apply("a", RadosWrite().set_omap(odd, "0").remove_omap("k3").remove_omap("absent"));
   auto page = m().run(port->omap(object("a"), "", 2, kCallUs));
@@ -192,6 +192,12 @@ TEST_P(RadosConformance, CallsBeyondTheBoundsAreRefusedBeforeTheyAreSent) {
       write(std::string(RadosPort::kMaxNameBytes + 1, 'n'), RadosWrite().create()).error().code,
       Errc::invalid_argument);
   EXPECT_EQ(write("a", RadosWrite()).error().code, Errc::invalid_argument);
+  const std::string zero("k\0x", 3);
+  EXPECT_EQ(write(zero, RadosWrite().create()).error().code, Errc::invalid_argument);
+  EXPECT_EQ(write("a", RadosWrite().set_xattr(zero, "")).error().code, Errc::invalid_argument);
+  EXPECT_EQ(write("a", RadosWrite().set_omap(zero, "")).error().code, Errc::invalid_argument);
+  EXPECT_EQ(m().run(port->omap(object("a"), zero, 1, kCallUs)).error().code,
+            Errc::invalid_argument);
   EXPECT_EQ(write("a", RadosWrite().set_xattr("k", std::string(RadosPort::kMaxXattrBytes + 1, 'v')))
                 .error()
                 .code,
