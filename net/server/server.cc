@@ -12,6 +12,7 @@
 #include "io/loop/descriptors.h"
 #include "io/loop/machine_memory.h"
 #include "net/server/access/slow_log.h"
+#include "net/server/backup_places.h"
 #include "net/server/config/listen_policy.h"
 
 namespace cellar::server {
@@ -472,7 +473,8 @@ void Server::start_beats() {
 void Server::start_backups() {
   pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
     auto open = [this, &shard](DirectoryRequest request) {
-      return open_directory(shard.loop(), backup_threads_, std::move(request));
+      return open_backup_place(shard.loop(), shard.runtime(), backup_threads_,
+                               state(shard).server->options().ceph, std::move(request));
     };
     backups_ = std::make_unique<BackupJobs>(
         *node_, shard.runtime(), BackupJobs::Source{facts_.directory_id, facts_.version}, open);

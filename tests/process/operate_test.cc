@@ -10,9 +10,95 @@
 #include <cstdlib>
 #include <thread>
 
+#include "io/base/random.h"
 #include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
+namespace {
+
+client::BackupCommand take(const std::string& directory, const std::string& name = "") {
+  return {.action = client::BackupAction::take, .directory = directory, .name = name};
+}
+client::BackupCommand list(const std::string& directory) {
+  return {.action = client::BackupAction::list, .directory = directory};
+}
+
+}  // namespace
+
+// Two backups, the end of the node during a third, both restored into new tables and the newer one
+// into a new node; every row is compared with what was read when the backup was taken.
+void Operate::drill(const std::string& place, const std::vector<std::string>& flags) {
+  auto node = make(flags);
+  ASSERT_TRUE(node->start());
+  Rows first, second;
+  {
+    client::SyncClient client(options_of(*node));
+    create(client);
+    write(client, "a", 300);
+    write(client, "z", 300);
+    first = read(client, "t");
+    auto taken = run_job(client, take(place, "first"));
+    ASSERT_TRUE(taken) << taken.error().message;
+    const uint64_t copied = taken->copied_bytes;
+    write(client, "b", 30);
+    second = read(client, "t");
+    taken = run_job(client, take(place, "second"));
+    ASSERT_TRUE(taken) << taken.error().message;
+    EXPECT_LT(taken->copied_bytes, copied);
+    write(client, "c", 300);
+  }
+  // kill -9 during a backup whose rate makes it last.
+  node->kill_now();
+  std::vector<std::string> slow = flags;
+  slow.insert(slow.end(), {"--backup-rate", "20KiB"});
+  node = make(slow);
+  ASSERT_TRUE(node->start());
+  {
+    client::SyncClient client(options_of(*node));
+    auto begun = client.backup(take(place, "third"));
+    ASSERT_TRUE(begun);
+    for (int i = 0; i < 500 && begun && begun->phase != "copying"; ++i) {
+      client.sleep_us(10'000);
+      begun = client.backup({});
+    }
+    EXPECT_TRUE(begun && begun->running);
+  }
+  node->kill_now();
+  node = make(flags);
+  ASSERT_TRUE(node->start());
+  {
+    client::SyncClient client(options_of(*node));
+    const auto there = client.backup(list(place));
+    ASSERT_TRUE(there) << there.error().message;
+    ASSERT_EQ(there->backups.size(), 2u);
+    for (const auto& [name, rows] : {std::pair{"first", &first}, std::pair{"second", &second}}) {
+      ASSERT_TRUE(run_job(
+          client, {.action = client::BackupAction::verify, .directory = place, .name = name}));
+      const std::string table = std::string("from_") + name;
+      const auto restored = run_job(client, {.action = client::BackupAction::restore,
+                                             .directory = place,
+                                             .name = name,
+                                             .table = "t",
+                                             .new_table = table});
+      ASSERT_TRUE(restored) << restored.error().message;
+      EXPECT_EQ(read(client, table), *rows);
+    }
+    EXPECT_TRUE(run_job(client, {.action = client::BackupAction::prune, .directory = place}));
+  }
+  EXPECT_EQ(node->terminate().value(), 0);
+  // A new node from the newest backup.
+  std::string command = fmt::format("{} --data-dir {} --restore-from {}",
+                                    (bin() / "cellard").string(), path("other"), place);
+  for (const std::string& flag : flags) command += " " + flag;
+  std::string said;
+  EXPECT_EQ(run(command, said), 0) << said;
+  EXPECT_NE(said.find("holds backup 'second'"), std::string::npos) << said;
+  auto other = make({}, "other");
+  ASSERT_TRUE(other->start());
+  client::SyncClient client(options_of(*other));
+  EXPECT_EQ(read(client, "t"), second);
+}
+
 namespace {
 
 // The service manager's end of NOTIFY_SOCKET.
@@ -48,13 +134,6 @@ class Manager {
  private:
   int fd_ = -1;
 };
-
-client::BackupCommand take(const std::string& directory, const std::string& name = "") {
-  return {.action = client::BackupAction::take, .directory = directory, .name = name};
-}
-client::BackupCommand list(const std::string& directory) {
-  return {.action = client::BackupAction::list, .directory = directory};
-}
 
 TEST_F(Operate, TellsTheServiceManagerThatItServesReloadsStopsAndIsAlive) {
   Manager manager(scratch_ / "notify");
@@ -150,82 +229,52 @@ TEST_F(Operate, ADrainEndsItsWaitWhenTheOthersHaveLeft) {
 
 TEST_F(Operate, TheRestoreDrill) {
   const std::string backups = path("backups");
+  drill(backups + "/n1", {"--backup-directories", backups});
+}
+
+// In the pool of a real cluster (tests/io/remote/rados_bodies.h).
+TEST_F(Operate, TheRestoreDrillInCeph) {
+  const char* const config = std::getenv("CELLAR_TEST_CEPH_CONF");
+  const char* const pool = std::getenv("CELLAR_TEST_CEPH_POOL");
+  if (config == nullptr || pool == nullptr) {
+    GTEST_SKIP() << "CELLAR_TEST_CEPH_CONF and CELLAR_TEST_CEPH_POOL name no pool";
+  }
+  const char* const client = std::getenv("CELLAR_TEST_CEPH_CLIENT");
+  drill(fmt::format("rados:{}/test-{:016x}", pool, entropy_seed()),
+        {"--backup-directories", fmt::format("rados:{}", pool), "--ceph-config", config,
+         "--ceph-client", client != nullptr ? client : "client.admin"});
+}
+
+TEST_F(Operate, APlaceInCephIsRefusedWithWhatIsMissing) {
+  auto node = make({"--backup-directories", "rados:backup"});
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  const auto taken = client.backup(take("rados:backup/n1"));
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, Errc::failed_precondition);
+  const std::string& message = taken.error().message;
+  const bool names_what_is_missing = message.find("ceph.config") != std::string::npos ||
+                                     message.find("libcellar_cluster.so") != std::string::npos;
+  EXPECT_TRUE(names_what_is_missing) << message;
+  EXPECT_EQ(client.backup(take("rados:other/n1")).error().code, Errc::permission_denied);
+  EXPECT_EQ(client.backup(take("rados:backup")).error().code, Errc::invalid_argument);
+}
+
+TEST_F(Operate, BackupsStayWithinTheirDirectories) {
+  const std::string backups = path("backups");
   auto node = make({"--backup-directories", backups});
   ASSERT_TRUE(node->start());
-  Rows first, second;
-  {
-    client::SyncClient client(options_of(*node));
-    create(client);
-    write(client, "a", 300);
-    write(client, "z", 300);
-    first = read(client, "t");
-    auto taken = run_job(client, take(backups + "/n1", "first"));
-    ASSERT_TRUE(taken) << taken.error().message;
-    const uint64_t copied = taken->copied_bytes;
-    write(client, "b", 30);
-    second = read(client, "t");
-    taken = run_job(client, take(backups + "/n1", "second"));
-    ASSERT_TRUE(taken) << taken.error().message;
-    EXPECT_LT(taken->copied_bytes, copied);
-    EXPECT_FALSE(client.backup(take("/etc")));
-    EXPECT_FALSE(client.backup(take(backups + "/../x")));
-    EXPECT_EQ(client.backup(list(backups + "/never")).error().code, Errc::not_found);
-    EXPECT_FALSE(fs::exists(backups + "/never")) << "to look makes no directory";
-    fs::create_directories(path("elsewhere"));
-    fs::create_directory_symlink(path("elsewhere"), backups + "/link");
-    EXPECT_EQ(client.backup(take(backups + "/link")).error().code, Errc::permission_denied);
-    EXPECT_EQ(client.backup(list(backups + "/link")).error().code, Errc::permission_denied);
-    write(client, "c", 300);
-  }
-  // kill -9 during a backup whose rate makes it last.
-  node->kill_now();
-  node = make({"--backup-directories", backups, "--backup-rate", "20KiB"});
-  ASSERT_TRUE(node->start());
-  {
-    client::SyncClient client(options_of(*node));
-    auto begun = client.backup(take(backups + "/n1", "third"));
-    ASSERT_TRUE(begun);
-    for (int i = 0; i < 500 && begun && begun->phase != "copying"; ++i) {
-      client.sleep_us(10'000);
-      begun = client.backup({});
-    }
-    EXPECT_TRUE(begun && begun->running);
-  }
-  node->kill_now();
-  node = make({"--backup-directories", backups});
-  ASSERT_TRUE(node->start());
-  {
-    client::SyncClient client(options_of(*node));
-    const auto there = client.backup(list(backups + "/n1"));
-    ASSERT_TRUE(there) << there.error().message;
-    ASSERT_EQ(there->backups.size(), 2u);
-    for (const auto& [name, rows] : {std::pair{"first", &first}, std::pair{"second", &second}}) {
-      ASSERT_TRUE(run_job(
-          client,
-          {.action = client::BackupAction::verify, .directory = backups + "/n1", .name = name}));
-      const std::string table = std::string("from_") + name;
-      const auto restored = run_job(client, {.action = client::BackupAction::restore,
-                                             .directory = backups + "/n1",
-                                             .name = name,
-                                             .table = "t",
-                                             .new_table = table});
-      ASSERT_TRUE(restored) << restored.error().message;
-      EXPECT_EQ(read(client, table), *rows);
-    }
-  }
-  EXPECT_EQ(node->terminate().value(), 0);
-  // A new node from the newest backup.
-  std::string said;
-  EXPECT_EQ(run(fmt::format("{} --data-dir {} --restore-from {}/n1", (bin() / "cellard").string(),
-                            path("other"), backups),
-                said),
-            0)
-      << said;
-  EXPECT_NE(said.find("holds backup 'second'"), std::string::npos) << said;
-  auto other = make({}, "other");
-  ASSERT_TRUE(other->start());
-  client::SyncClient client(options_of(*other));
-  EXPECT_EQ(read(client, "t"), second);
+  client::SyncClient client(options_of(*node));
+  create(client);
+  ASSERT_TRUE(run_job(client, take(backups + "/n1", "first")));
+  EXPECT_FALSE(client.backup(take("/etc")));
+  EXPECT_FALSE(client.backup(take(backups + "/../x")));
+  EXPECT_EQ(client.backup(list(backups + "/never")).error().code, Errc::not_found);
+  EXPECT_FALSE(fs::exists(backups + "/never")) << "to look makes no directory";
+  fs::create_directories(path("elsewhere"));
+  fs::create_directory_symlink(path("elsewhere"), backups + "/link");
+  EXPECT_EQ(client.backup(take(backups + "/link")).error().code, Errc::permission_denied);
+  EXPECT_EQ(client.backup(list(backups + "/link")).error().code, Errc::permission_denied);
 }
 
 // Of four or more that are taken, one a second, the newest two are kept; a restart continues.
@@ -279,8 +328,8 @@ TEST_F(Operate, AScheduleOutsideTheDirectoriesIsRefused) {
                 said),
             2)
       << said;
-  EXPECT_NE(said.find("backup.into ('/backups/n1') is no absolute path within backup.directories "
-                      "('/backup')"),
+  EXPECT_NE(said.find("backup.into ('/backups/n1') is no absolute path and no rados:POOL/NAME "
+                      "within backup.directories ('/backup')"),
             std::string::npos)
       << said;
 }

@@ -9,7 +9,6 @@ namespace {
 constexpr std::string_view kDirectory = "backups";
 constexpr std::string_view kSuffix = ".backup";
 constexpr std::string_view kSourcePath = "SOURCE";
-constexpr size_t kMaxNameBytes = 64;
 
 class LocalBackupStore final : public BackupStore {
  public:
@@ -73,25 +72,6 @@ class LocalBackupStore final : public BackupStore {
 };
 
 }  // namespace
-
-std::string backup_path(std::string_view name) {
-  return fmt::format("{}/{}{}", kDirectory, name, kSuffix);
-}
-
-Result<void> check_backup_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_';
-  };
-  if (!name.empty() && name.size() <= kMaxNameBytes && name.front() != '.' &&
-      std::all_of(name.begin(), name.end(), allowed)) {
-    return {};
-  }
-  return fail(Errc::invalid_argument,
-              "'{}' is no name of a backup: 1 to {} letters, digits, '.', '-' and '_', not "
-              "beginning with '.'",
-              escape_bytes(name), kMaxNameBytes);
-}
 
 std::unique_ptr<BackupStore> make_local_backup_store(FileSystem& fs) {
   return std::make_unique<LocalBackupStore>(fs);

@@ -193,8 +193,8 @@ std::vector<KeySpec> job_keys(std::vector<KeySpec> first) {
 }
 
 constexpr const char* kDirectoryHelp =
-    "DIRECTORY is on the node, in one of its backup.directories. One directory holds the backups\n"
-    "of one node, which share what has not changed.";
+    "DIRECTORY is on the node, in one of its backup.directories, or rados:POOL/NAME in its Ceph\n"
+    "cluster. One directory holds the backups of one node, which share what has not changed.";
 
 }  // namespace
 
@@ -209,7 +209,8 @@ std::vector<CommandSpec> backup_commands() {
               "have yet\nis copied; it is read again and compared.",
           job_keys({{"name", "NAME", "its name (default: the moment, as 20261121T231058Z)"}}),
           {"cellar backup take /backup/node1",
-           "cellar backup take /backup/node1 events name=before"},
+           "cellar backup take /backup/node1 events name=before",
+           "cellar backup take rados:backup/node1"},
           &take),
       CommandSpec("backup ls", "Backups", "DIRECTORY", 1, 1, false,
                   "List the backups in a directory.", "", {}, {"cellar backup ls /backup/node1"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/store/backup_place.h"
 #include "io/base/bytes.h"
 
 namespace cellar::server {
@@ -31,7 +32,9 @@ std::vector<std::string> directories_of(std::string_view list) {
 }
 
 Result<void> check_backup_directory(std::string_view directory, std::string_view allowed) {
-  if (!directory.starts_with('/') || has_parent_part(directory)) {
+  if (engine::is_rados_place(directory)) {
+    TRY_VOID(engine::parse_rados_place(directory));
+  } else if (!directory.starts_with('/') || has_parent_part(directory)) {
     return fail(Errc::invalid_argument, "'{}' is no absolute path on the node",
                 escape_bytes(directory));
   }
@@ -50,8 +53,8 @@ Result<void> check_backup_schedule(const BackupOptions& backup) {
   const auto within = check_backup_directory(backup.into, backup.directories);
   if (within) return {};
   return fail(Errc::failed_precondition,
-              "backup.every is set, but backup.into ('{}') is no absolute path within "
-              "backup.directories ('{}')",
+              "backup.every is set, but backup.into ('{}') is no absolute path and no "
+              "rados:POOL/NAME within backup.directories ('{}')",
               backup.into, backup.directories);
 }
 

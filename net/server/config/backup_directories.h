@@ -13,8 +13,8 @@ namespace cellar::server {
 // The paths of a list that is separated by commas, without slashes at their ends.
 std::vector<std::string> directories_of(std::string_view list);
 
-// "/backup" allows "/backup/daily" but not "/backups", and nothing with "..". The error names the
-// setting.
+// "/backup" allows "/backup/daily" but not "/backups", and nothing with ".."; "rados:pool" allows
+// "rados:pool/node1". The error names the setting.
 Result<void> check_backup_directory(std::string_view directory, std::string_view allowed);
 
 // FAILED_PRECONDITION if backup.every is set and backup.into is not within backup.directories.

@@ -154,7 +154,8 @@ void declare(CommandLine& line, const std::vector<ExtraFlag>& extra) {
                "print the page that describes every setting, and exit");
   app.add_flag("--insecure", line.insecure, "the same as --security-insecure true");
   app.add_option("--restore-from", line.task.restore_from,
-                 "fill a new data directory from the backups in this directory, and exit");
+                 "fill a new data directory from the backups in this directory, or in "
+                 "rados:POOL/NAME, and exit");
   app.add_option("--restore-backup", line.task.restore_name, "which of them [default: the newest]");
   for (const Setting& setting : settings()) {
     app.add_option(flag_of(setting), line.given[setting.name], help_of(setting));

@@ -19,7 +19,7 @@ using Origins = std::map<std::string_view, std::string>;
 
 // The task on the data directory that cellard performs instead of serving (offline_tasks.h).
 struct OfflineTask {
-  std::string restore_from;  // a directory of backups
+  std::string restore_from;  // a directory of backups, or rados:POOL/NAME
   std::string restore_name;  // a backup in it; empty: the newest
   bool wanted() const { return !restore_from.empty(); }
 };

@@ -31,6 +31,7 @@ constexpr Section kSections[] = {
     {"timeouts", "timeouts"},
     {"security", "authentication and authorization (net/server/SECURITY.md)"},
     {"backup", "backups, restores, and the schedule of backups"},
+    {"ceph", "a Ceph cluster that holds backups"},
 };
 
 constexpr std::string_view kSampleDataDir = "/var/lib/cellar";

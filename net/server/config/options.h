@@ -61,12 +61,12 @@ struct HttpOptions {
 };
 
 struct BackupOptions {
-  // Absolute paths separated by commas: backups may lie in or below these directories; empty:
-  // backups are disabled.
+  // Absolute paths, rados:POOL and rados:POOL/NAME, separated by commas: backups may lie in or
+  // below these places; empty: backups are disabled.
   std::string directories;
   // Time between scheduled backups; 0: none are scheduled. Up to 365 days.
   int64_t every_us = 0;
-  // Directory of the scheduled backups, within `directories`.
+  // Place of the scheduled backups, within `directories`.
   std::string into;
   // Of the backups in `into`, the newest `keep` are kept, and of these, if keep_for_us is not 0,
   // those that are not older. The newest is always kept. 1 to 10,000; 0 to 3,650 days.
@@ -74,6 +74,12 @@ struct BackupOptions {
   int64_t keep_for_us = 0;
   // Bytes per second that a job reads and writes; 0: no limit. 0 to 1 TiB.
   uint64_t rate_bytes_per_s = 64u << 20;
+};
+
+// The Ceph cluster that holds backups in places rados:POOL/NAME.
+struct CephOptions {
+  std::string config;                    // path of ceph.conf; empty: none
+  std::string client = "client.cellar";  // name in cephx, with `allow rw` on the pools
 };
 
 struct DiskOptions {
@@ -99,6 +105,7 @@ struct ServerOptions {
   NetOptions net;
   LogOptions log;
   BackupOptions backup;
+  CephOptions ceph;
   DiskOptions disk;
   HttpOptions http;
   SecurityOptions security;

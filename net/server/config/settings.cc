@@ -159,14 +159,16 @@ void add_balance(std::vector<Setting>& all) {
 
 void add_backup(std::vector<Setting>& all) {
   all.push_back(text("backup.directories", FIELD(backup.directories),
-                     "directories of the node that may hold backups, separated by commas; none: "
-                     "backups are disabled",
+                     "directories of the node that may hold backups, and rados:POOL or "
+                     "rados:POOL/NAME in a Ceph cluster, separated by commas; none: backups are "
+                     "disabled",
                      Change::reload));
   all.push_back(number("backup.every", Kind::duration, 0, 365 * kDay, FIELD(backup.every_us),
                        "time between backups that the node takes by itself; 0: none",
                        Change::reload));
   all.push_back(text("backup.into", FIELD(backup.into),
-                     "directory of these backups, within backup.directories", Change::reload));
+                     "directory or rados:POOL/NAME of these backups, within backup.directories",
+                     Change::reload));
   all.push_back(number("backup.keep", Kind::count, 1, 10'000, FIELD(backup.keep),
                        "newest backups in backup.into that are kept when another was taken",
                        Change::reload));
@@ -176,6 +178,15 @@ void add_backup(std::vector<Setting>& all) {
   all.push_back(number("backup.rate", Kind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
                        "bytes that a backup reads and writes per second; 0: unlimited",
                        Change::reload));
+}
+
+void add_ceph(std::vector<Setting>& all) {
+  all.push_back(text("ceph.config", FIELD(ceph.config),
+                     "ceph.conf of the cluster for backups in rados:POOL/NAME; none: no cluster",
+                     Change::reload));
+  all.push_back(text("ceph.client", FIELD(ceph.client),
+                     "name of the node in that cluster, allowed to write the pools",
+                     Change::reload));
 }
 
 void add_security(std::vector<Setting>& all) {
@@ -333,6 +344,7 @@ std::vector<Setting> make_settings() {
                        FIELD(net.drain_timeout_us),
                        "how long a stopping node waits for requests in flight", Change::reload));
   add_backup(all);
+  add_ceph(all);
   all.push_back(choice("log.level", FIELD(log.level), log_level_name, parse_log_level,
                        "log level: debug, info, warn, error, off", Change::reload));
   all.push_back(choice("log.format", FIELD(log.format), log_format_name, parse_log_format,

@@ -3,8 +3,10 @@
 #include "engine/backup/backup.h"
 #include "engine/store/local/format_file.h"
 #include "engine/store/local/local_stores.h"
+#include "io/base/random.h"
 #include "io/disk/pool_fs.h"
 #include "io/loop/shard_loop.h"
+#include "net/server/backup_places.h"
 #include "net/server/config/settings.h"
 #include "net/server/process/program.h"
 #include "net/server/process/say.h"
@@ -22,18 +24,17 @@ Async<Result<std::string>> choose(engine::BackupStore& store, std::string name) 
   co_return all.back().name;
 }
 
-Async<Result<std::string>> restore(FileSystem& from, FileSystem& to, std::string name,
+Async<Result<std::string>> restore(engine::BackupStore& store, FileSystem& to, std::string name,
                                    const Clock& clock, ShardLoop& loop) {
   CO_TRY(const auto lock, co_await to.lock(std::string(kLockName)));
-  const auto store = engine::make_local_backup_store(from);
-  CO_TRY(name, co_await choose(*store, std::move(name)));
+  CO_TRY(name, co_await choose(store, std::move(name)));
   CO_TRY_VOID(co_await engine::resolve_format(to, engine::new_directory_id()));
   const auto blobs = engine::make_local_blob_store(to);
   CO_TRY(const auto manifest, co_await engine::open_local_manifest_store(to, {}));
   engine::BackupProgress progress;
   auto done =
-      co_await engine::restore_directory(*store, std::move(name), *blobs, *manifest,
-                                         clock.wall_us(), loop.timers(), loop.executor(), progress);
+      co_await engine::restore_directory(store, std::move(name), *blobs, *manifest, clock.wall_us(),
+                                         loop.timers(), loop.executor(), progress);
   const Result<void> closed = co_await manifest->close();
   if (!done) co_return std::unexpected(std::move(done).error());
   if (!closed) co_return std::unexpected(closed.error());
@@ -54,8 +55,16 @@ Result<std::string> run(const Config& config, const Clock& clock) {
       return fail(format.error().code, "data directory '{}': {}", directory,
                   format.error().message);
     }
-    TRY(const auto from, PoolFs::create(loop, config.task.restore_from, pool));
-    done = block_on(loop, restore(*from, *fs, config.task.restore_name, clock, loop));
+    TrustedClock trusted(clock);
+    Random random(entropy_seed());
+    const Runtime runtime{loop.executor(), loop.timers(), trusted, random};
+    // The operator of this machine names the place: any directory is permitted.
+    const std::string& place = config.task.restore_from;
+    TRY(const OpenedPlace from,
+        block_on(loop, open_backup_place(loop, runtime, pool, config.options.ceph,
+                                         {place, {place}, false})));
+    done = block_on(loop, restore(from->store(), *fs, config.task.restore_name, clock, loop));
+    block_on(loop, from->close());
   }
   pool.stop();
   return done;

@@ -38,10 +38,11 @@ Async<Result<void>> BackupJobs::start(BackupJob job, std::string allowed,
   auto pass = running_.enter();
   if (!pass) co_return fail(Errc::unavailable, "the node ends");
   opening_ = true;
-  Result<std::unique_ptr<FileSystem>> fs =
-      co_await open_({job.directory, directories_of(allowed), job.kind == BackupJob::Kind::take});
+  DirectoryRequest request{job.directory, directories_of(allowed),
+                           job.kind == BackupJob::Kind::take};
+  Result<Place> place = co_await open_(std::move(request));
   opening_ = false;
-  if (!fs) co_return std::unexpected(std::move(fs).error());
+  if (!place) co_return std::unexpected(std::move(place).error());
   status_ = {.number = status_.number + 1,
              .job = std::move(job),
              .running = true,
@@ -49,18 +50,24 @@ Async<Result<void>> BackupJobs::start(BackupJob job, std::string allowed,
              .error = {},
              .found = {}};
   status_.progress.rate_bytes_per_s = rate_bytes_per_s;
-  spawn(runtime_.executor, run(*std::move(fs)));
+  spawn(runtime_.executor, run(*std::move(place)));
   co_return Result<void>();
 }
 
-Async<void> BackupJobs::run(std::unique_ptr<FileSystem> fs) {
+Async<void> BackupJobs::run(Place place) {
   auto pass = running_.enter();
-  if (!pass) {
+  if (pass) {
+    place_ = place.get();
+    co_await carry_out_at(*place);
+    place_ = nullptr;
+  } else {
     status_.running = false;
-    co_return;
   }
-  const auto store = engine::make_local_backup_store(*fs);
-  const Result<void> done = co_await carry_out(*store);
+  co_await place->close();
+}
+
+Async<void> BackupJobs::carry_out_at(engine::BackupPlace& place) {
+  const Result<void> done = co_await carry_out(place.store());
   status_.running = false;
   status_.progress.phase = done ? "done" : "failed";
   if (status_.job.kind == BackupJob::Kind::take) count(done.has_value());
@@ -145,14 +152,16 @@ Async<Result<std::vector<engine::BackupSummary>>> BackupJobs::list(std::string d
 
 Async<Result<std::vector<engine::BackupSummary>>> BackupJobs::list_in(
     std::string directory, std::vector<std::string> within) {
-  CO_TRY(const std::unique_ptr<FileSystem> fs,
-         co_await open_({std::move(directory), std::move(within), false}));
-  const auto store = engine::make_local_backup_store(*fs);
-  co_return co_await engine::list_backups(*store);
+  DirectoryRequest request{std::move(directory), std::move(within), false};
+  CO_TRY(const Place place, co_await open_(std::move(request)));
+  auto backups = co_await engine::list_backups(place->store());
+  co_await place->close();
+  co_return backups;
 }
 
 Async<void> BackupJobs::stop() {
   cancel();
+  if (place_ != nullptr) co_await place_->interrupt();
   co_await running_.close();
 }
 

@@ -2,9 +2,10 @@
 // background. A client polls the status and may disconnect meanwhile.
 //
 // The operator controls where backups lie: a directory is accepted only if it is one of
-// `backup.directories` or lies in one, both by name and after resolving symbolic links. Only a job
-// that takes a backup creates the directory. A mount may hang: no call blocks the shard's loop, and
-// a separate thread pool keeps the log's writes independent of it.
+// `backup.directories` or lies in one, both by name and after resolving symbolic links; rados:POOL/
+// NAME only if it is one of them or rados:POOL is. Only a job that takes a backup creates the
+// directory. A mount may hang: no call blocks the shard's loop, and a separate thread pool keeps
+// the log's writes independent of it.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@
 #include <vector>
 
 #include "engine/backup/backup.h"
+#include "engine/store/backup_place.h"
 #include "io/disk/backend.h"
-#include "io/disk/file.h"
 #include "io/loop/gate.h"
 
 namespace cellar::engine {
@@ -56,9 +57,9 @@ struct BackupCounts {
 
 class BackupJobs {
  public:
-  // Opens a file system rooted at a directory of the machine, on the home shard.
-  using OpenDirectory =
-      std::function<Async<Result<std::unique_ptr<FileSystem>>>(DirectoryRequest request)>;
+  using Place = std::unique_ptr<engine::BackupPlace>;
+  // Opens a directory of the machine, or a place in a Ceph cluster, on the home shard.
+  using OpenPlace = std::function<Async<Result<Place>>(DirectoryRequest request)>;
   static constexpr int kMaxLists = 4;  // concurrent; each may last as long as a mount hangs
   struct Source {
     std::string directory_id;
@@ -66,7 +67,7 @@ class BackupJobs {
   };
 
   // All arguments belong to the home shard and must outlive it.
-  BackupJobs(engine::Node& node, const Runtime& runtime, Source source, OpenDirectory open)
+  BackupJobs(engine::Node& node, const Runtime& runtime, Source source, OpenPlace open)
       : node_(node), runtime_(runtime), source_(std::move(source)), open_(std::move(open)) {}
 
   // Starts a job. FAILED_PRECONDITION: another one runs. INVALID_ARGUMENT, PERMISSION_DENIED,
@@ -78,14 +79,15 @@ class BackupJobs {
   // Same errors, and RESOURCE_EXHAUSTED if kMaxLists are in progress.
   Async<Result<std::vector<engine::BackupSummary>>> list(std::string directory,
                                                          std::string allowed);
-  // Cancels the job and waits for its end.
+  // Interrupts the job and waits for its end.
   Async<void> stop();
 
   // A backup was taken, or not.
   void count(bool done);
 
  private:
-  Async<void> run(std::unique_ptr<FileSystem> fs);
+  Async<void> run(Place place);
+  Async<void> carry_out_at(engine::BackupPlace& place);
   Async<Result<std::vector<engine::BackupSummary>>> list_in(std::string directory,
                                                             std::vector<std::string> within);
   Async<Result<void>> carry_out(engine::BackupStore& store);
@@ -94,10 +96,11 @@ class BackupJobs {
   engine::Node& node_;
   Runtime runtime_;
   const Source source_;
-  const OpenDirectory open_;
+  const OpenPlace open_;
   BackupJobStatus status_;
   BackupCounts counts_;
-  bool opening_ = false;  // opening the directory of a job that has not started
+  engine::BackupPlace* place_ = nullptr;  // of the job that runs
+  bool opening_ = false;                  // opening the directory of a job that has not started
   int lists_ = 0;
   Gate running_;
 };

@@ -4,6 +4,7 @@
 #include "tests/engine/store/blob_store_suite.h"
 #include "tests/engine/store/log_store_suite.h"
 #include "tests/engine/store/manifest_store_suite.h"
+#include "tests/engine/store/rados_beds.h"
 #include "tests/engine/store/store_rig.h"
 #include "tests/support/manifest_double.h"
 #include "tests/support/mem_blob_store.h"
@@ -117,6 +118,10 @@ INSTANTIATE_TEST_SUITE_P(Bodies, BackupStoreSuite,
                          testing::Values(local_body<BackupStore>("Local", local_backups, kAtOnce),
                                          local_body<BackupStore>("LocalSlow", local_backups,
                                                                  kSlow)),
+                         name_of_body);
+INSTANTIATE_TEST_SUITE_P(Remote, BlobStoreSuite, testing::ValuesIn(rados_bodies<BlobStore>()),
+                         name_of_body);
+INSTANTIATE_TEST_SUITE_P(Remote, BackupStoreSuite, testing::ValuesIn(rados_bodies<BackupStore>()),
                          name_of_body);
 
 }  // namespace

@@ -102,6 +102,8 @@ class Operate : public testing::Test {
       }
     }
   }
+  // The restore drill (operate_test.cc) with backups in `place`, by nodes with these flags.
+  void drill(const std::string& place, const std::vector<std::string>& flags);
   // Runs a job to its end.
   static Result<client::BackupStatus> run_job(client::SyncClient& client,
                                               const client::BackupCommand& command) {

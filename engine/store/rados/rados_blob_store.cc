@@ -1,0 +1,106 @@
+#include "engine/store/rados/rados_blob_store.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "engine/store/rados/rados_blob.h"
+#include "engine/store/rados/rados_blob_names.h"
+
+namespace cellar::engine {
+
+Async<Result<std::unique_ptr<BlobWriter>>> RadosBlobStore::create(BlobId id,
+                                                                  uint64_t expected_bytes,
+                                                                  IoClass io_class) {
+  (void)expected_bytes;  // a pool reserves nothing
+  (void)io_class;
+  const std::string attempt = objects_.attempt_id();
+  RadosWrite write;
+  write.create_new()
+      .set_xattr(std::string(kAttemptXattr), attempt)
+      .set_xattr(std::string(kStateXattr), std::string(kOpen));
+  CO_TRY(const auto made, co_await objects_.write(piece_name(id, 0), std::move(write)));
+  if (made == RadosObjects::Made::refused) {
+    // Perhaps by an earlier copy of the creation.
+    CO_TRY(const RadosHead head, co_await read_head(objects_, id));
+    if (head.attempt != attempt) {
+      co_return fail(Errc::already_exists, "blob {:x} exists", id.value());
+    }
+  }
+  co_return std::make_unique<RadosBlobWriter>(objects_, id, attempt);
+}
+
+Async<Result<std::unique_ptr<Blob>>> RadosBlobStore::open(BlobId id) {
+  const auto head = co_await read_head(objects_, id);
+  if (!head && head.error().code != Errc::not_found) co_return std::unexpected(head.error());
+  if (!head || !head->sealed) {
+    co_return fail(Errc::not_found, "blob {:x} does not exist", id.value());
+  }
+  co_return std::make_unique<RadosBlob>(objects_, id, head->size);
+}
+
+Async<Result<std::vector<BlobInfo>>> RadosBlobStore::list() {
+  std::vector<BlobInfo> blobs;
+  CO_TRY(const std::vector<std::string> names, co_await objects_.list(""));
+  // The pieces of a blob are neighbours, because names are sorted.
+  for (const std::string& name : names) {
+    const auto piece = parse_piece_name(name);
+    if (!piece || (!blobs.empty() && blobs.back().id == piece->id)) continue;
+    blobs.push_back({piece->id, 0, false});
+  }
+  CO_TRY_VOID(co_await look_at_heads(blobs));
+  co_return blobs;
+}
+
+Async<Result<void>> RadosBlobStore::look_at_heads(std::vector<BlobInfo>& blobs) {
+  std::optional<Error> error;
+  size_t next = 0;
+  size_t running = 0;
+  ConditionVariable over;
+  const auto look = [&]() -> Async<void> {
+    while (next < blobs.size() && !error) {
+      BlobInfo& blob = blobs[next++];
+      const auto head = co_await read_head(objects_, blob.id);
+      if (head) {
+        blob.sealed = head->sealed;
+        blob.size = head->size;
+      } else if (head.error().code != Errc::not_found) {
+        error = head.error();
+      }
+    }
+    --running;
+    over.notify_all();
+  };
+  for (size_t i = 0; i < std::min(kHeadsInFlight, blobs.size()); ++i) {
+    ++running;
+    spawn(objects_.runtime().executor, look);
+  }
+  while (running > 0) co_await over.wait();
+  if (error) co_return std::unexpected(*std::move(error));
+  co_return Result<void>();
+}
+
+Async<Result<void>> RadosBlobStore::remove(BlobId id) {
+  const auto head = co_await read_head(objects_, id);
+  const bool damaged = !head && head.error().code == Errc::data_loss;
+  if (!head && !damaged && head.error().code != Errc::not_found) {
+    co_return std::unexpected(head.error());
+  }
+  CO_TRY_VOID(co_await objects_.remove(piece_name(id, 0)));
+  // Of a blob that was not sealed, at most kPiecesInFlight pieces were written at a time: where so
+  // many in a row are absent, none follows.
+  uint64_t pieces = head && head->sealed ? pieces_of(head->size) : 1;
+  size_t absent = 0;
+  for (uint64_t number = pieces; absent < kPiecesInFlight; ++number) {
+    const auto there = co_await objects_.xattrs(piece_name(id, number));
+    if (!there && there.error().code != Errc::not_found) co_return std::unexpected(there.error());
+    absent = there ? 0 : absent + 1;
+    if (there) pieces = number + 1;
+  }
+  while (pieces > 1) {
+    CO_TRY_VOID(co_await objects_.remove(piece_name(id, --pieces)));
+  }
+  co_return Result<void>();
+}
+
+}  // namespace cellar::engine

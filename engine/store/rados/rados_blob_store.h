@@ -1,0 +1,44 @@
+// RadosBlobStore: blobs as objects of a Ceph pool, replicated or erasure-coded
+// (rados_blob_names.h).
+//
+// Writing: the head is created first and empty, with the attempt's id; pieces 1 and up are written
+// whole, kPiecesInFlight at a time; the head's content, the size and the state "sealed" are set
+// last, by one write that is guarded by the attempt. So a sealed blob has all its pieces, and the
+// seal of a writer that was given up cannot arrive later on a blob that was removed or is being
+// written anew.
+//
+// Removing: the head goes first, then the pieces from the last down, so that what an interruption
+// leaves is known by its first pieces and the next removal finds all of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/store/blob_store.h"
+#include "engine/store/rados/rados_objects.h"
+
+namespace cellar::engine {
+
+// One loop.
+class RadosBlobStore final : public BlobStore {
+ public:
+  static constexpr size_t kPiecesInFlight = 2;
+  static constexpr size_t kHeadsInFlight = 32;  // of a listing
+
+  // Must outlive it.
+  explicit RadosBlobStore(RadosObjects& objects) : objects_(objects) {}
+
+  Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
+                                                    IoClass io_class) override;
+  Async<Result<std::unique_ptr<Blob>>> open(BlobId id) override;
+  // Looks at every object of the pool (RadosPort::list).
+  Async<Result<std::vector<BlobInfo>>> list() override;
+  Async<Result<void>> remove(BlobId id) override;
+
+ private:
+  Async<Result<void>> look_at_heads(std::vector<BlobInfo>& blobs);
+
+  RadosObjects& objects_;
+};
+
+}  // namespace cellar::engine

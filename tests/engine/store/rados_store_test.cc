@@ -1,0 +1,129 @@
+// What the stores in Ceph do beyond the suites: late copies of writes, interrupted removals, names.
+#include <gmock/gmock.h>
+
+#include "engine/store/rados/rados_backup_store.h"
+#include "engine/store/rados/rados_blob_names.h"
+#include "io/sim/remote/sim_rados.h"
+#include "tests/engine/store/store_bed.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr BlobId kBlob = make_blob_id(SessionEpoch{2}, 1, 9);
+
+class RadosStore : public testing::Test {
+ protected:
+  RadosStore() {
+    cluster_.add_pool("backup");
+    port_ = cluster_.connect(loop_);
+    store_ = run(open_rados_backup_store(*port_, runtime_, {"backup", "node1"})).value();
+  }
+  ~RadosStore() override {
+    if (port_ != nullptr) world_.block_on(loop_, port_->close());
+  }
+
+  template <class T>
+  T run(Async<T> work) {
+    return world_.block_on(loop_, std::move(work));
+  }
+  BlobStore& blobs() { return store_->blobs(); }
+  Async<Result<void>> write_blob(std::string content) {
+    CO_TRY(auto writer, co_await blobs().create(kBlob, 0, IoClass::flush));
+    CO_TRY_VOID(co_await writer->append(content));
+    co_return co_await writer->seal();
+  }
+  const SimRadosObject* object(const std::string& name) {
+    return cluster_.peek("backup", "cellar-backup/node1", name);
+  }
+
+  SimWorld world_{3};
+  SimRados cluster_{world_};
+  SimLoop& loop_ = world_.add_loop();
+  TrustedClock clock_{world_.clock()};
+  Random random_{1};
+  Runtime runtime_{loop_.executor(), loop_.timers(), clock_, random_};
+  std::unique_ptr<RadosPort> port_;
+  std::unique_ptr<BackupStore> store_;
+};
+
+TEST_F(RadosStore, PlacesHaveAPoolAndAName) {
+  const auto place = parse_rados_place("rados:backup/node-1.a");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->pool, "backup");
+  EXPECT_EQ(place->name, "node-1.a");
+  for (const char* text : {"rados:", "rados:backup", "rados:backup/", "rados:/n", "rados:a/b/c",
+                           "rados:a/..", "backup/n", "/backup/n", "rados:a b/n"}) {
+    const auto refused = parse_rados_place(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code, Errc::invalid_argument);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("rados:POOL/NAME"));
+  }
+}
+
+TEST_F(RadosStore, APoolThatIsAbsentIsNamed) {
+  const auto opened = run(open_rados_backup_store(*port_, runtime_, {"nothing", "node1"}));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::not_found);
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("'nothing'"));
+}
+
+// The seal of a job that was given up is still on its way when the blob is removed.
+TEST_F(RadosStore, ALateSealDoesNotBringARemovedBlobBack) {
+  auto writer = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  ASSERT_TRUE(run(writer->append("content")));
+  std::optional<Result<void>> sealed;
+  const auto seal = [&]() -> Async<void> { sealed = co_await writer->seal(); };
+  cluster_.hang_us(RadosObjects::kPatienceUs + 5'000'000);
+  spawn(loop_.executor(), seal);
+  world_.run_until([&] { return sealed.has_value(); });
+  ASSERT_FALSE(*sealed);
+  EXPECT_EQ(sealed->error().applied, Applied::maybe_applied);
+  // Another one removes it and writes it anew; messages that waited arrive meanwhile.
+  auto removed = run(blobs().remove(kBlob));
+  ASSERT_TRUE(removed) << removed.error().to_string();
+  world_.run_for_us(10'000'000);
+  EXPECT_TRUE(run(blobs().list()).value().empty());
+  ASSERT_TRUE(run(write_blob("new content")));
+  world_.run_for_us(10'000'000);
+  EXPECT_EQ(run(blobs().open(kBlob)).value()->size(), 11u);
+  (void)run(writer->abandon());
+}
+
+TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
+  ASSERT_TRUE(run(write_blob(text_of(5 * kRadosPieceBytes - 7))));
+  EXPECT_NE(object(piece_name(kBlob, 4)), nullptr);
+  EXPECT_EQ(object(piece_name(kBlob, 5)), nullptr);
+  const auto remove_some = [&]() -> Async<void> { (void)co_await blobs().remove(kBlob); };
+  spawn(loop_.executor(), remove_some);
+  world_.run_until([&] { return object(piece_name(kBlob, 4)) == nullptr; });
+  EXPECT_NE(object(piece_name(kBlob, 1)), nullptr);
+  loop_.crash();
+  store_.reset();
+  port_.reset();
+  SimLoop& other = world_.add_loop();
+  Runtime runtime{other.executor(), other.timers(), clock_, random_};
+  auto port = cluster_.connect(other);
+  auto store =
+      world_.block_on(other, open_rados_backup_store(*port, runtime, {"backup", "node1"})).value();
+  const auto there = world_.block_on(other, store->blobs().list()).value();
+  ASSERT_EQ(there.size(), 1u);
+  EXPECT_FALSE(there[0].sealed);
+  ASSERT_TRUE(world_.block_on(other, store->blobs().remove(kBlob)));
+  for (uint64_t i = 0; i < 5; ++i) EXPECT_EQ(object(piece_name(kBlob, i)), nullptr) << i;
+  world_.block_on(other, port->close());
+}
+
+TEST_F(RadosStore, ADamagedBackupIsDataLoss) {
+  ASSERT_TRUE(run(store_->write("small", "content")));
+  ASSERT_TRUE(run(store_->write("large", text_of(2 * kRadosPieceBytes))));
+  cluster_.touch("backup", "cellar-backup/node1", "backup/small")->content = "contemt";
+  EXPECT_EQ(run(store_->read("small")).error().code, Errc::data_loss);
+  for (const std::string& name : run(store_->names()).value()) {
+    if (name == "large")
+      cluster_.touch("backup", "cellar-backup/node1", "backup/large")->xattrs.clear();
+  }
+  EXPECT_EQ(run(store_->read("large")).error().code, Errc::data_loss);
+}
+
+}  // namespace
+}  // namespace cellar::engine

@@ -1,0 +1,157 @@
+// EtcdGateway and a real etcd that is killed, stopped, and asks for a password over TLS.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/io/remote/etcd_bodies.h"
+#include "tests/support/certificates.h"
+
+namespace cellar::test {
+namespace {
+
+using namespace etcd;
+
+constexpr int64_t kTimeoutUs = 10'000'000;
+
+Txn putting(const std::string& key, const std::string& value) {
+  Txn txn;
+  txn.then.push_back(Put{key, value});
+  return txn;
+}
+
+TEST(EtcdRestart, AWatchAndRangesGoOnThroughAKill) {
+  EtcdProcess etcd;
+  if (!etcd.lacking().empty()) GTEST_SKIP() << etcd.lacking();
+  GatewayBody body({etcd.endpoint()});
+  std::vector<int64_t> told;
+  bool over = false;
+  body.run([](EtcdBody& b, EtcdProcess& e, std::vector<int64_t>& seen, bool& done) -> Async<void> {
+    EtcdPort& p = b.port();
+    const auto first = co_await p.txn(putting("a", "0"), kTimeoutUs);
+    const Revision from(std::get<Done>(*first).revision.value() + 1);
+    auto watch = *p.watch({Keys::one("a"), from});
+    spawn(b.loop().executor(), [&]() -> Async<void> {
+      while (seen.size() < 30) {
+        auto news = co_await watch->next(kTimeoutUs);
+        EXPECT_TRUE(news.has_value()) << news.error().to_string();
+        if (!news) break;
+        const auto* changes = std::get_if<Changes>(&*news);
+        if (changes == nullptr) continue;
+        for (const Change& change : changes->changes) seen.push_back(std::stoll(change.now.value));
+      }
+      done = true;
+    });
+    for (int i = 1; i <= 30; ++i) {
+      bool there = false;
+      while (!there) {
+        const auto outcome = co_await p.txn(putting("a", std::to_string(i)), kTimeoutUs);
+        there = outcome && std::holds_alternative<Done>(*outcome);
+        if (there) continue;
+        // A link that the kill has broken may leave it unknown: the key tells.
+        const auto now = co_await p.range(Range{Keys::one("a")}, kTimeoutUs);
+        there = now && now->items.at(0).value == std::to_string(i);
+      }
+      if (i == 10 || i == 20) e.kill_and_start();
+    }
+    while (!done) co_await b.sleep(10'000);
+  }(body, etcd, told, over));
+  ASSERT_EQ(told.size(), 30u);
+  for (size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i], static_cast<int64_t>(i) + 1);
+  EXPECT_GE(body.port().stats().resumed, 2u);
+}
+
+TEST(EtcdRestart, AStoppedEtcdLeavesAChangeUnknownInItsTime) {
+  EtcdProcess etcd;
+  if (!etcd.lacking().empty()) GTEST_SKIP() << etcd.lacking();
+  GatewayBody body({etcd.endpoint()});
+  body.run([](EtcdBody& b, EtcdProcess& e) -> Async<void> {
+    EtcdPort& p = b.port();
+    (void)co_await p.txn(putting("a", "0"), kTimeoutUs);
+    e.stop();
+    const int64_t began_us = b.loop().timers().now_us();
+    const auto change = co_await p.txn(putting("a", "1"), 1'500'000);
+    EXPECT_TRUE(change && std::holds_alternative<Unknown>(*change));
+    const auto read = co_await p.range(Range{Keys::one("a")}, 1'500'000);
+    EXPECT_FALSE(read.has_value());
+    EXPECT_LT(b.loop().timers().now_us() - began_us, 5'000'000);
+    e.resume();
+    // What was in the socket is applied now, or never: Unknown says both.
+    const auto now = co_await p.range(Range{Keys::one("a")}, kTimeoutUs);
+    EXPECT_TRUE(now.has_value()) << now.error().to_string();
+    if (!now) co_return;
+    Txn guarded = putting("a", "2");
+    guarded.compares = {Compare::unchanged(now->items.at(0))};
+    guarded.otherwise = {Range{Keys::one("a")}};
+    const auto outcome = co_await p.txn(std::move(guarded), kTimeoutUs);
+    EXPECT_TRUE(outcome && !std::holds_alternative<Unknown>(*outcome));
+    if (outcome && std::holds_alternative<Refused>(*outcome)) {
+      const auto& seen = std::get<RangeAnswer>(std::get<Refused>(*outcome).answers.at(0));
+      EXPECT_EQ(seen.items.at(0).value, "1") << "only the late change can have come between";
+    }
+  }(body, etcd));
+}
+
+// What the interface has no call for: the administration of users.
+Async<void> make_users(Network& network, Timers& timers, Address endpoint,
+                       std::shared_ptr<const TlsContext> tls) {
+  const std::pair<const char*, const char*> steps[] = {
+      {"/v3/auth/user/add", R"({"name":"root","password":"secret"})"},
+      {"/v3/auth/role/add", R"({"name":"root"})"},
+      {"/v3/auth/user/grant", R"({"user":"root","role":"root"})"},
+      {"/v3/auth/user/add", R"({"name":"guest","password":"guest"})"},
+      {"/v3/auth/enable", "{}"}};
+  auto link = co_await HttpLink::open(network, timers, endpoint, tls, kTimeoutUs);
+  EXPECT_TRUE(link.has_value()) << link.error().to_string();
+  if (!link) co_return;
+  for (const auto& [path, body] : steps) {
+    const std::string request =
+        fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}", path,
+                    std::string_view(body).size(), body);
+    const auto answer = co_await (*link)->exchange(request, kTimeoutUs);
+    EXPECT_TRUE(answer && answer->status == 200) << path;
+  }
+}
+
+TEST(EtcdUsers, APasswordOpensWhatAnotherUserIsRefused) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("etcd_ca_{}", ::getpid());
+  Authority authority(folder, "ca");
+  authority.issue("etcd");
+  EtcdProcess etcd(authority.cert("etcd"), authority.key("etcd"));
+  if (!etcd.lacking().empty()) GTEST_SKIP() << etcd.lacking();
+  EtcdOptions options;
+  options.endpoints = {etcd.endpoint()};
+  options.tls = *TlsContext::make_client({.ca = authority.ca()});
+  ShardLoop loop;
+  TcpNetwork network(loop.executor(), loop.timers());
+  Random random(1);
+  block_on(loop, make_users(network, loop.timers(), etcd.endpoint(), options.tls));
+  const std::tuple<const char*, const char*, Errc> table[] = {
+      {"root", "secret", Errc::ok},
+      {"root", "wrong", Errc::invalid_argument},
+      {"nobody", "x", Errc::invalid_argument},
+      {"guest", "guest", Errc::permission_denied}};
+  for (const auto& [user, password, expected] : table) {
+    options.user = user;
+    options.password = password;
+    auto port = *EtcdGateway::make(options, network, loop.timers(), loop.executor(), random);
+    const auto outcome = block_on(loop, port->txn(putting("a", user), kTimeoutUs));
+    EXPECT_EQ(outcome ? Errc::ok : outcome.error().code, expected) << user;
+    EXPECT_EQ(outcome && std::holds_alternative<Done>(*outcome), expected == Errc::ok) << user;
+    {
+      auto watch = *port->watch({Keys::one("a"), Revision(1)});
+      const auto news = block_on(loop, watch->next(kTimeoutUs));
+      EXPECT_EQ(news ? Errc::ok : news.error().code, expected) << user;
+    }
+    block_on(loop, port->close());
+  }
+  options.user.clear();
+  auto port = *EtcdGateway::make(options, network, loop.timers(), loop.executor(), random);
+  const auto outcome = block_on(loop, port->txn(putting("a", "x"), kTimeoutUs));
+  EXPECT_FALSE(outcome.has_value()) << "without a user";
+  block_on(loop, port->close());
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace cellar::test
