@@ -153,6 +153,9 @@ class Ceph:
     def start(self):
         for m in self.mons:
             self.rig.start(m, self.words("ceph-mon", "-f", "-i", m, "--public-addr", address(m)))
+        # Who asks a monitor before it listens asks again 10 s later.
+        for m in self.mons:
+            self.rig.wait_for(f"{m} listens", lambda m=m: self.rig.reaches("client", address(m), 3300), 30, self.mons)
         for i, m in enumerate(self.osds):
             self.rig.start(m, self.words("ceph-osd", "-f", "-i", str(i), "--public-addr", address(m)))
 

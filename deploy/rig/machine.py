@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -147,6 +148,11 @@ class Rig:
                 yield
             finally:
                 libc.setns(home.fileno(), CLONE_NEWNET)
+
+    def reaches(self, member, host, port):
+        with self.inside(member):
+            socket.create_connection((host, port), timeout=1).close()
+        return True
 
     def words_inside(self, member, words):
         return ["ip", "netns", "exec", self.namespace(member), *words]

@@ -304,7 +304,7 @@ class EtcdPort {
   virtual etcd::EtcdStats stats() const = 0;
 
   // Ends every call (CANCELLED or Unknown) and every watch; returns when the last call is over.
-  // Watches have to be destroyed before the port.
+  // Watches have to be destroyed before the port, and this has to be over.
   virtual Async<void> close() = 0;
 };
 

@@ -235,20 +235,19 @@ Async<Result<std::string>> EtcdGateway::call(std::string path, std::string body,
     Attempt done = co_await attempt(path, body, std::max<int64_t>(1, left_us), nature);
     if (done.body) co_return std::move(*done.body);
     Error& error = done.body.error();
-    if (closing_) error.code = Errc::cancelled;
     const bool open = error.applied == Applied::maybe_applied;
     may_be_applied = may_be_applied || open;
-    const bool repeat = !done.final && !closing_ && !(open && nature == Nature::changes) &&
-                        timers_.now_us() < until_us;
-    if (!repeat) {
-      if (nature == Nature::reads) error.applied = Applied::not_applied;
-      if (nature == Nature::repeats && may_be_applied) error.applied = Applied::maybe_applied;
-      co_return std::unexpected(std::move(error));
+    const bool repeat = !done.final && !(open && nature == Nature::changes);
+    if (repeat && attempts % options_.endpoints.size() == 0 && timers_.now_us() < until_us) {
+      const auto jitter_us = static_cast<int64_t>(random_.below(static_cast<uint64_t>(pause_us)));
+      co_await sleep_us(timers_, std::min(pause_us / 2 + jitter_us, until_us - timers_.now_us()));
+      pause_us = std::min(2 * pause_us, kMaxPauseUs);
     }
-    if (attempts % options_.endpoints.size() != 0) continue;
-    const auto jitter_us = static_cast<int64_t>(random_.below(static_cast<uint64_t>(pause_us)));
-    co_await sleep_us(timers_, std::min(pause_us / 2 + jitter_us, until_us - timers_.now_us()));
-    pause_us = std::min(2 * pause_us, kMaxPauseUs);
+    if (repeat && !closing_ && timers_.now_us() < until_us) continue;
+    if (closing_) error.code = Errc::cancelled;
+    if (nature == Nature::reads) error.applied = Applied::not_applied;
+    if (nature == Nature::repeats && may_be_applied) error.applied = Applied::maybe_applied;
+    co_return std::unexpected(std::move(error));
   }
 }
 

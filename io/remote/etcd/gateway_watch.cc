@@ -99,15 +99,16 @@ Async<Result<std::unique_ptr<HttpLink>>> GatewayWatch::State::open() {
   }
   endpoint = port.current_;
   const Address& to = options.endpoints[endpoint];
-  co_return co_await HttpLink::open(port.network_, port.timers_, to, options.tls,
-                                    options.connect_us);
+  auto opened =
+      co_await HttpLink::open(port.network_, port.timers_, to, options.tls, options.connect_us);
+  if (!opened) port.failed(endpoint);
+  co_return opened;
 }
 
 Async<GatewayWatch::State::Stream> GatewayWatch::State::follow_one() {
   const EtcdOptions& options = port.options_;
   auto opened_link = co_await open();
   if (!opened_link) {
-    port.failed(endpoint);
     const Errc code = opened_link.error().code;
     if (code == Errc::invalid_argument || code == Errc::failed_precondition) {
       end(opened_link.error());  // of the user or the password
@@ -190,6 +191,8 @@ bool GatewayWatch::State::take(WatchMessage message, bool& opened) {
   }
   if (!message.changes.empty()) return take_changes(std::move(message.changes), message.fragment);
   if (message.fragment || message.created || !held.empty()) return true;
+  // Progress that etcd tells from time to time comes in the order of the changes. That which is
+  // asked for does not in 3.4, so nobody asks.
   if (message.revision > told) {
     told = message.revision;
     queue(Progress{told}, 0);

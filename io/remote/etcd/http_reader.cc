@@ -38,7 +38,7 @@ HttpReader::~HttpReader() = default;
 
 bool HttpReader::has_status() const { return state_->parser.is_header_done(); }
 int HttpReader::status() const { return static_cast<int>(state_->parser.get().result_int()); }
-bool HttpReader::keeps_alive() const { return state_->parser.keep_alive(); }
+bool HttpReader::keeps_alive() const { return state_->parser.keep_alive() && unread_.empty(); }
 std::string HttpReader::take_body() { return std::exchange(state_->parser.get().body(), {}); }
 
 HttpReader::Step HttpReader::refuse(std::string why) {

@@ -32,6 +32,7 @@ class HttpReader {
 
   bool has_status() const;
   int status() const;  // REQUIRES: has_status()
+  // The connection can carry another request: it stays open, and nothing came behind the answer.
   bool keeps_alive() const;
   // The body so far, which is removed here.
   std::string take_body();

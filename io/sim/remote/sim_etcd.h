@@ -33,9 +33,8 @@ struct SimEtcdFaults {
 
 class SimEtcd {
  public:
-  static constexpr int64_t kMinTtlS = 2;                  // a shorter term is made so long
-  static constexpr int64_t kExpiryLateUs = 500'000;       // a lease goes at most so late
-  static constexpr int64_t kStreamRenewalUs = 3'000'000;  // as the real one, see EtcdOptions
+  static constexpr int64_t kMinTtlS = 2;             // a shorter term is made so long
+  static constexpr int64_t kExpiryLateUs = 500'000;  // a lease goes at most so late
 
   explicit SimEtcd(SimWorld& world);
   ~SimEtcd();

@@ -1,153 +1,22 @@
-// Callers of EtcdPort in the simulation: each adds its operations to a ledger, a list of names in
-// one key, while requests are lost, late and repeated. What must hold afterwards: an operation that
-// was reported as done is in the ledger once, one that was reported as not done is not there, and
-// none is there twice.
-//
-// The right caller guards each change with the revision that it read, and reads again after an
-// unknown outcome. Each wrong caller leaves out one thing, and some seed must show it.
+// Callers of EtcdPort in the simulation, while requests are lost, late and repeated: of a ledger
+// (ledger_callers.h), of watches and of leases. The right ones must never be caught; each wrong one
+// leaves out one thing, and some seeds must show it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <sstream>
 
 #include "io/sim/remote/sim_etcd_port.h"
+#include "tests/io/remote/ledger_callers.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::test {
 namespace {
 
-using namespace etcd;
-
 constexpr int kCallers = 3;
 constexpr int kOperations = 12;  // of each caller
 constexpr int64_t kTimeoutUs = 1'000'000;
 constexpr const char* kLedger = "ledger";
-
-enum class Mistake : uint8_t {
-  none,
-  no_guard,              // puts what it has computed, whatever stands there by then
-  no_read_when_unknown,  // an unknown outcome counts as not applied, and is repeated
-  refused_is_not_done,   // after an unknown outcome, a refusal counts as that of the operation
-  any_answer,            // the first answer that comes counts, also that of an earlier attempt
-  own_timeout,           // no mistake: the same, but an answer counts for its own attempt
-};
-
-struct Ledger {
-  std::vector<std::string> names;
-  KeyValue read;  // version 0: absent
-};
-
-// What one caller has reported.
-struct Reports {
-  std::set<std::string> done;
-  std::set<std::string> not_done;
-};
-
-class Caller {
- public:
-  Caller(EtcdPort& port, Loop& loop, Mistake mistake, int number)
-      : port_(port), loop_(loop), mistake_(mistake), number_(number) {}
-
-  Async<void> run() {
-    for (int i = 0; i < kOperations; ++i) {
-      const std::string name = fmt::format("{}.{}", number_, i);
-      if (mistake_ == Mistake::any_answer || mistake_ == Mistake::own_timeout) {
-        co_await try_once(name);
-      } else {
-        co_await add(name);
-      }
-    }
-    while (over_ < attempts_) co_await sleep_us(loop_.timers(), 100'000);
-    finished_ = true;
-  }
-  bool finished() const { return finished_; }
-  const Reports& reports() const { return reports_; }
-
- private:
-  Async<Ledger> read() {
-    for (;;) {
-      auto answer = co_await port_.range(Range{Keys::one(kLedger)}, kTimeoutUs);
-      if (!answer) continue;
-      Ledger ledger;
-      if (answer->items.empty()) co_return ledger;
-      ledger.read = answer->items[0];
-      std::istringstream in(ledger.read.value);
-      for (std::string name; in >> name;) ledger.names.push_back(name);
-      co_return ledger;
-    }
-  }
-
-  Txn adding(const Ledger& ledger, const std::string& name) const {
-    Txn txn;
-    if (mistake_ != Mistake::no_guard) {
-      txn.compares = {ledger.read.version == 0 ? Compare::absent(kLedger)
-                                               : Compare::unchanged(ledger.read)};
-    }
-    txn.then = {Put{kLedger, ledger.read.value + name + " "}};
-    return txn;
-  }
-
-  // An outcome may stay unknown when a late attempt could still be applied; here every attempt
-  // after the first is guarded by a later reading, so that the reading settles the earlier ones.
-  Async<void> add(std::string name) {
-    for (;;) {
-      const Ledger ledger = co_await read();
-      const bool there = std::ranges::count(ledger.names, name) > 0;
-      const bool looks =
-          mistake_ != Mistake::no_read_when_unknown && mistake_ != Mistake::refused_is_not_done;
-      if (there && looks) {
-        reports_.done.insert(name);
-        co_return;
-      }
-      auto outcome = co_await port_.txn(adding(ledger, name), kTimeoutUs);
-      if (!outcome) continue;
-      if (std::holds_alternative<Done>(*outcome)) {
-        reports_.done.insert(name);
-        co_return;
-      }
-      const bool unknown = std::holds_alternative<Unknown>(*outcome);
-      if (mistake_ == Mistake::refused_is_not_done && unknown) {
-        // Repeats the same guard, as if only the answer could have been lost.
-        auto again = co_await port_.txn(adding(ledger, name), kTimeoutUs);
-        const bool done = again && std::holds_alternative<Done>(*again);
-        (done ? reports_.done : reports_.not_done).insert(name);
-        co_return;
-      }
-    }
-  }
-
-  // Gives up after a time of its own, while the answer may still come, and goes on with its next
-  // operation. An answer belongs to an attempt, whose number it carries.
-  Async<void> try_once(std::string name) {
-    const Ledger ledger = co_await read();
-    const int attempt = ++attempts_;
-    spawn(loop_.executor(), [this, attempt, txn = adding(ledger, name)]() -> Async<void> {
-      auto outcome = co_await port_.txn(txn, 20 * kTimeoutUs);
-      arrived_ = {attempt, outcome && std::holds_alternative<Done>(*outcome)};
-      ++over_;
-    });
-    for (int waited = 0; waited < 20; ++waited) {
-      co_await sleep_us(loop_.timers(), 200);
-      if (!arrived_) continue;
-      const auto [of, done] = *std::exchange(arrived_, std::nullopt);
-      if (mistake_ == Mistake::own_timeout && of != attempt) continue;
-      if (done) reports_.done.insert(name);
-      co_return;
-    }
-  }
-
-  EtcdPort& port_;
-  Loop& loop_;
-  const Mistake mistake_;
-  const int number_;
-  bool finished_ = false;
-  int attempts_ = 0;
-  int over_ = 0;  // attempts that were answered, or are unknown
-  std::optional<std::pair<int, bool>> arrived_;
-  Reports reports_;
-};
 
 // Plays one history. Empty: everything held; otherwise what did not.
 std::string play(uint64_t seed, Mistake mistake) {
@@ -161,13 +30,13 @@ std::string play(uint64_t seed, Mistake mistake) {
   faults.repeated = 30;
   faults.delay_us = 4'000;
   std::vector<std::unique_ptr<SimEtcdPort>> ports;
-  std::vector<std::unique_ptr<Caller>> callers;
+  std::vector<std::unique_ptr<LedgerCaller>> callers;
   for (int i = 0; i < kCallers; ++i) {
     SimLoop& loop = world.add_loop();
     ports.push_back(std::make_unique<SimEtcdPort>(etcd, loop));
-    callers.push_back(std::make_unique<Caller>(*ports.back(), loop, mistake, i));
+    callers.push_back(std::make_unique<LedgerCaller>(*ports.back(), loop, kLedger, i, mistake));
     spawn(loop.executor(),
-          [caller = callers.back().get()]() -> Async<void> { co_await caller->run(); });
+          [caller = callers.back().get()]() -> Async<void> { co_await caller->run(kOperations); });
   }
   for (int i = 0; i < 5; ++i) {
     world.run_for_us(static_cast<int64_t>(world.random().below(2'000'000)));
@@ -176,24 +45,11 @@ std::string play(uint64_t seed, Mistake mistake) {
   const bool over = world.run_until(
       [&] { return std::ranges::all_of(callers, [](const auto& c) { return c->finished(); }); });
   world.run_for_us(2 * faults.late_us);  // what is late has arrived
-  std::map<std::string, int> found;
   const auto ledger = etcd.range(Range{Keys::one(kLedger)});
-  std::istringstream in(ledger->items.empty() ? "" : ledger->items[0].value);
-  for (std::string name; in >> name;) ++found[name];
-  std::string wrong = over ? "" : "not over; ";
-  for (const auto& [name, times] : found) {
-    if (times > 1) wrong += fmt::format("{} is there {} times; ", name, times);
-  }
-  for (const auto& caller : callers) {
-    for (const std::string& name : caller->reports().done) {
-      if (!found.contains(name)) wrong += fmt::format("{} is reported and lost; ", name);
-    }
-    for (const std::string& name : caller->reports().not_done) {
-      if (found.contains(name)) wrong += fmt::format("{} is there, reported as not; ", name);
-    }
-  }
+  const std::string wrong =
+      wrong_in_ledger(ledger->items.empty() ? "" : ledger->items[0].value, callers);
   world.crash();
-  return wrong;
+  return over ? wrong : "not over; " + wrong;
 }
 
 TEST(EtcdCallers, TheRightOneIsNeverCaught) {

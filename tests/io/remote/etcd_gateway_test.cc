@@ -307,6 +307,17 @@ TEST_F(EtcdGatewayTest, ALateAnswerIsNotTakenForThatOfAnotherRequest) {
   }
 }
 
+TEST_F(EtcdGatewayTest, AnAnswerThatIsSentTwiceIsNotTakenForTheNextOne) {
+  fabric_.set_short_reads(false);
+  int served = 0;
+  serve([&](const Request&) {
+    Reply reply = json_reply(range_answer(5, std::to_string(++served)));
+    reply.bytes += reply.bytes;
+    return reply;
+  });
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(read()->items.at(0).value, std::to_string(i));
+}
+
 TEST_F(EtcdGatewayTest, ALinkThatRestedIsNotUsedForAChange) {
   FakeEtcd& server = serve([](const Request&) { return json_reply(txn_answer(5)); });
   EXPECT_EQ(outcome_of(put()), "done");

@@ -1,9 +1,11 @@
 // EtcdGateway and a real etcd that is killed, stopped, and asks for a password over TLS.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/io/remote/etcd_bodies.h"
+#include "tests/io/remote/ledger_callers.h"
 #include "tests/support/certificates.h"
 
 namespace cellar::test {
@@ -151,6 +153,50 @@ TEST(EtcdUsers, APasswordOpensWhatAnotherUserIsRefused) {
   EXPECT_FALSE(outcome.has_value()) << "without a user";
   block_on(loop, port->close());
   std::filesystem::remove_all(folder);
+}
+
+// Played by tests/rig/check, which cuts, stops and kills members of a cluster meanwhile.
+TEST(EtcdLedger, HoldsWhileMembersFail) {
+  const std::vector<Address> endpoints = endpoints_of_environment();
+  const char* seconds = std::getenv("CELLAR_ETCD_LEDGER_S");
+  if (endpoints.empty() || seconds == nullptr) {
+    GTEST_SKIP() << "CELLAR_ETCD_ENDPOINTS and CELLAR_ETCD_LEDGER_S name no cluster and no time";
+  }
+  ShardLoop loop;
+  TcpNetwork network(loop.executor(), loop.timers());
+  Random random(1);
+  std::vector<std::unique_ptr<EtcdGateway>> ports;
+  std::vector<std::unique_ptr<LedgerCaller>> callers;
+  const std::string key = fmt::format("ledger/{:016x}", entropy_seed());
+  for (int i = 0; i < 3; ++i) {
+    EtcdOptions options;
+    options.endpoints = endpoints;
+    std::ranges::rotate(options.endpoints, options.endpoints.begin() + i % endpoints.size());
+    ports.push_back(*EtcdGateway::make(options, network, loop.timers(), loop.executor(), random));
+    callers.push_back(std::make_unique<LedgerCaller>(*ports.back(), loop, key, i));
+    spawn(loop.executor(),
+          [one = callers.back().get()]() -> Async<void> { co_await one->run(1'000'000); });
+  }
+  block_on(loop, sleep_us(loop.timers(), std::stoll(seconds) * 1'000'000));
+  for (const auto& caller : callers) caller->stop();
+  for (const auto& caller : callers) {
+    while (!caller->finished()) block_on(loop, sleep_us(loop.timers(), 10'000));
+  }
+  block_on(loop, sleep_us(loop.timers(), 8'000'000));  // what is late has arrived
+  const auto ledger = block_on(loop, ports[0]->range(Range{Keys::one(key)}, kTimeoutUs));
+  ASSERT_TRUE(ledger && !ledger->items.empty());
+  EXPECT_EQ(wrong_in_ledger(ledger->items[0].value, callers), "");
+  size_t done = 0;
+  uint64_t unknown = 0;
+  uint64_t failovers = 0;
+  for (size_t i = 0; i < callers.size(); ++i) {
+    done += callers[i]->reports().done.size();
+    unknown += ports[i]->stats().unknown;
+    failovers += ports[i]->stats().failovers;
+  }
+  fmt::print("ledger: {} done, {} unknown, {} failovers\n", done, unknown, failovers);
+  EXPECT_GT(done, 50u);
+  for (const auto& port : ports) block_on(loop, port->close());
 }
 
 }  // namespace
