@@ -147,8 +147,12 @@ class Ceph:
             with open(self.rig.path("log", m + ".mkfs.log"), "ab") as log:
                 with_logs.append((m, subprocess.Popen(self.rig.words_inside(m, words), stdin=subprocess.DEVNULL, stdout=log, stderr=log)))
         for m, process in with_logs:
-            if process.wait(timeout=60) != 0:
-                raise RigError(f"mkfs of {m} failed ({process.returncode}); its log ends:\n{self.rig.end_of_log(m + '.mkfs')}")
+            try:
+                code = process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                code = "no end within 60 s"
+            if code != 0:
+                raise RigError(f"mkfs of {m} failed ({code}); its log ends:\n{self.rig.end_of_log(m + '.mkfs')}")
 
     def start(self):
         for m in self.mons:

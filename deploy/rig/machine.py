@@ -8,9 +8,11 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -89,6 +91,8 @@ def state_of(pid):
 
 class Rig:
     def __init__(self, name=DEFAULT_NAME, state=DEFAULT_STATE):
+        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
+            raise RigError(f"'{name}' is no name of a rig: up to 40 small letters, digits and hyphens", 2)
         self.name = name
         self.state = os.path.abspath(state)
         self.began = time.monotonic()
@@ -135,7 +139,8 @@ class Rig:
                  f"link set lo up\naddr add {address(member)}/24 dev eth0\nlink set eth0 up\n")
 
     def own_namespaces(self):
-        return [n for n in namespaces() if n.startswith(self.name + "-")]
+        own = {self.namespace(m) for m in (HUB, *MEMBERS)}
+        return [n for n in namespaces() if n in own]
 
     @contextlib.contextmanager
     def inside(self, member):
@@ -271,11 +276,19 @@ class Rig:
         for name in self.own_namespaces():
             call(["ip", "netns", "del", name])
         if os.path.exists(self.path("rig.json")):
+            self.check_owner()
             shutil.rmtree(self.state)
+
+    def check_owner(self):
+        """What root writes to and removes is nobody else's, and no link to somewhere else."""
+        found = os.lstat(self.state)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o022:
+            raise RigError(f"{self.state} is not a directory of root's alone; another --state is needed", 2)
 
     def claim(self):
         """The directory of the state: a new one, or an empty one."""
         os.makedirs(self.state, mode=0o755, exist_ok=True)
+        self.check_owner()
         if os.listdir(self.state):
             raise RigError(f"{self.state} is not empty and holds no rig; another --state is needed", 2)
         self.save()  # first: from here on it is known as a rig, and is removed as one

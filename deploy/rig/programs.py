@@ -33,6 +33,8 @@ def get(rig, member, port, path, timeout=2):
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read().decode(errors="replace")
+        except http.client.HTTPException as error:
+            raise RigError(f"{member} answers no HTTP: {error!r}") from error
         finally:
             connection.close()
 

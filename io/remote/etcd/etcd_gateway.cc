@@ -171,7 +171,8 @@ EtcdGateway::Attempt EtcdGateway::judge(Result<HttpAnswer> answer, size_t endpoi
 }
 
 Async<EtcdGateway::Attempt> EtcdGateway::attempt(std::string path, std::string body,
-                                                 int64_t timeout_us, Nature nature) {
+                                                 int64_t timeout_us, int64_t patience_us,
+                                                 Nature nature) {
   const int64_t until_us = timers_.now_us() + timeout_us;
   if (!options_.user.empty() && token_.empty() && path != kAuthenticate) {
     const auto authenticated = co_await authenticate(timeout_us);
@@ -190,7 +191,7 @@ Async<EtcdGateway::Attempt> EtcdGateway::attempt(std::string path, std::string b
   }
   if (closing_) co_return Attempt{closed(), true};
   int64_t left_us = std::max<int64_t>(1, until_us - timers_.now_us());
-  if (nature != Nature::changes) left_us = std::min(left_us, options_.attempt_us);
+  if (nature != Nature::changes) left_us = std::min(left_us, patience_us);
   ++stats_.requests;
   HttpLink& used = **link;
   const InUse in_use(*this, used);
@@ -204,7 +205,8 @@ Async<Result<void>> EtcdGateway::authenticate(int64_t timeout_us) {
   const AsyncMutex::Lock lock = co_await authenticating_.lock();
   if (!token_.empty()) co_return Result<void>();  // another call was first
   Attempt done = co_await attempt(kAuthenticate, encode_user(options_.user, options_.password),
-                                  std::min(timeout_us, options_.attempt_us), Nature::reads);
+                                  std::min(timeout_us, options_.attempt_us), options_.attempt_us,
+                                  Nature::reads);
   if (!done.body) {
     done.body.error().applied = Applied::not_applied;  // nothing of the call was sent
     co_return std::unexpected(std::move(done.body).error());
@@ -229,10 +231,11 @@ Async<Result<std::string>> EtcdGateway::call(std::string path, std::string body,
   const Call counted(in_flight_);
   const int64_t until_us = timers_.now_us() + timeout_us;
   int64_t pause_us = kFirstPauseUs;
+  int64_t patience_us = options_.attempt_us;
   bool may_be_applied = false;
   for (size_t attempts = 1;; ++attempts) {
     const int64_t left_us = until_us - timers_.now_us();
-    Attempt done = co_await attempt(path, body, std::max<int64_t>(1, left_us), nature);
+    Attempt done = co_await attempt(path, body, std::max<int64_t>(1, left_us), patience_us, nature);
     if (done.body) co_return std::move(*done.body);
     Error& error = done.body.error();
     const bool open = error.applied == Applied::maybe_applied;
@@ -242,6 +245,7 @@ Async<Result<std::string>> EtcdGateway::call(std::string path, std::string body,
       const auto jitter_us = static_cast<int64_t>(random_.below(static_cast<uint64_t>(pause_us)));
       co_await sleep_us(timers_, std::min(pause_us / 2 + jitter_us, until_us - timers_.now_us()));
       pause_us = std::min(2 * pause_us, kMaxPauseUs);
+      patience_us = std::min(2 * patience_us, timeout_us);
     }
     if (repeat && !closing_ && timers_.now_us() < until_us) continue;
     if (closing_) error.code = Errc::cancelled;

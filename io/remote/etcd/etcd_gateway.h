@@ -2,8 +2,9 @@
 //
 // Endpoints. One is used for everything until it fails: it does not answer in time, breaks, or says
 // that it knows no leader; then the next one is. An attempt of a call that reads takes at most
-// attempt_us. A call that changes something waits for its whole timeout once it was sent, because
-// only that answer can tell whether it was applied.
+// attempt_us, and twice as long each time that all endpoints have been tried. A call that changes
+// something waits for its whole timeout once it was sent, because only that answer can tell whether
+// it was applied.
 //
 // Certainty. What left and got no answer may have been applied. What etcd itself refuses before it
 // proposes ("etcdserver: ...", with one of a few codes) was not. Every other answer, of a proxy for
@@ -121,7 +122,9 @@ class EtcdGateway final : public EtcdPort {
   // The body of the answer. An error's outcome is not_applied or maybe_applied.
   Async<Result<std::string>> call(std::string path, std::string body, int64_t timeout_us,
                                   Nature nature);
-  Async<Attempt> attempt(std::string path, std::string body, int64_t timeout_us, Nature nature);
+  // What does not change something waits for an answer for at most `patience_us`.
+  Async<Attempt> attempt(std::string path, std::string body, int64_t timeout_us,
+                         int64_t patience_us, Nature nature);
   Attempt judge(Result<etcd::HttpAnswer> answer, size_t endpoint);
   // A link to the endpoint in use: one that rests, or a new one.
   Async<Result<std::unique_ptr<etcd::HttpLink>>> link(int64_t timeout_us, Nature nature,

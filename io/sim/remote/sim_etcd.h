@@ -3,6 +3,8 @@
 // from the world's generator (SimEtcdFaults), so a seed repeats a run.
 //
 // The state changes at instants; the ways there and back are those of SimEtcdPort.
+//
+// Coroutines of the world refer to it: SimWorld::crash() ends them before it goes.
 #pragma once
 
 #include <cstdint>

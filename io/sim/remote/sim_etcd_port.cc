@@ -60,7 +60,7 @@ SimEtcdPort::Fate SimEtcdPort::draw_fate() {
 }
 
 int64_t SimEtcdPort::draw_delay_us() {
-  const int64_t most_us = etcd_.faults().delay_us;
+  const int64_t most_us = std::max<int64_t>(1, etcd_.faults().delay_us);
   return 1 + static_cast<int64_t>(etcd_.world().random().below(static_cast<uint64_t>(most_us)));
 }
 
@@ -74,7 +74,7 @@ Async<void> SimEtcdPort::pause_until(int64_t at_us) {
 template <class T>
 Async<Result<T>> SimEtcdPort::attempt(Apply<T> apply, int64_t timeout_us, Nature nature) {
   Random& random = etcd_.world().random();
-  const auto late_us = static_cast<uint64_t>(etcd_.faults().late_us);
+  const auto late_us = static_cast<uint64_t>(std::max<int64_t>(1, etcd_.faults().late_us));
   const int64_t until_us = now_us() + timeout_us;
   const Fate fate = draw_fate();
   if (fate == Fate::unreachable) co_return fail(Errc::unavailable, "etcd: no endpoint answers");
@@ -263,7 +263,8 @@ void SimWatch::arrive(void* self) {
   const bool gap = random.below(1000) < etcd.faults().gap;
   if (gap || watch.port_.cut_ || !etcd.has_leader()) {
     if (!std::exchange(watch.new_stream_, true)) ++watch.port_.stats_.resumed;
-    const int64_t wait_us = gap ? etcd.faults().gap_us : SimEtcdPort::kAttemptUs;
+    const int64_t wait_us =
+        gap ? std::max<int64_t>(1, etcd.faults().gap_us) : SimEtcdPort::kAttemptUs;
     const auto after_us = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(wait_us)));
     return watch.arrival_.arm_after_us(after_us);
   }

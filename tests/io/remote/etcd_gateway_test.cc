@@ -307,6 +307,16 @@ TEST_F(EtcdGatewayTest, ALateAnswerIsNotTakenForThatOfAnotherRequest) {
   }
 }
 
+TEST_F(EtcdGatewayTest, ASlowAnswerIsWaitedForLongerEachTime) {
+  FakeEtcd& server = serve([&](const Request&) {
+    Reply reply = json_reply(range_answer(5, "v"));
+    reply.pause_us = 2'500'000;
+    return reply;
+  });
+  EXPECT_EQ(read(20'000'000)->items.at(0).value, "v");
+  EXPECT_EQ(server.requests().size(), 3u);  // 1 s, 2 s, 4 s
+}
+
 TEST_F(EtcdGatewayTest, AnAnswerThatIsSentTwiceIsNotTakenForTheNextOne) {
   fabric_.set_short_reads(false);
   int served = 0;
