@@ -1,5 +1,6 @@
 #include "io/remote/rados_port.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "io/base/check.h"
@@ -34,6 +35,15 @@ uint64_t cost_of(const RadosRequest& request) {
 }
 
 bool has_zero_byte(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+// An OSD judges steps in their order, but makes the changes after all of them.
+bool guards_come_first(const std::vector<RadosStep>& steps) {
+  const auto is_guard = [](const RadosStep& step) {
+    return step.kind == RadosStep::Kind::require_xattr ||
+           step.kind == RadosStep::Kind::require_exists;
+  };
+  return std::ranges::is_partitioned(steps, is_guard);
+}
 
 // The cluster rejects such a write whatever the state of the object, so no copy of it was applied.
 bool never_applied(int error) {
@@ -217,6 +227,7 @@ Async<Result<RadosOutcome>> RadosPort::write(RadosObject object, RadosWrite writ
   if (request->steps.empty()) {
     co_return fail(Errc::invalid_argument, "a write to '{}' without a step", request->object.name);
   }
+  CHECK(guards_come_first(request->steps), "a guard behind a change of '{}'", request->object.name);
   auto done = co_await carry_out(std::move(request), timeout_us);
   if (!done && done.error().applied == Applied::not_applied) {
     ++figures_.failed;

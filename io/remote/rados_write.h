@@ -1,5 +1,5 @@
 // RadosWrite: a compound write to one object of RADOS. Its guards and changes take effect together
-// or not at all, and guards are judged before any change. The guarded append of a log:
+// or not at all. Guards come before changes. The guarded append of a log:
 //
 //   RadosWrite append;
 //   append.require_xattr("s", session).require_xattr("e", position_text(end));

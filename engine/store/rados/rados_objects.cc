@@ -1,6 +1,17 @@
 #include "engine/store/rados/rados_objects.h"
 
+#include "engine/store/blob_store.h"
+
 namespace cellar::engine {
+namespace {
+
+// A cluster that does not answer says nothing about the bytes.
+Error read_error(Error error) {
+  const bool silent = error.code == Errc::deadline_exceeded || error.code == Errc::unavailable;
+  return silent ? unreachable_blob(std::move(error.message)) : error;
+}
+
+}  // namespace
 
 Async<bool> RadosObjects::again(const Error& error, int64_t began_us) {
   const bool retryable = error.retryable() &&
@@ -48,7 +59,7 @@ Async<Result<RadosBytes>> RadosObjects::read(std::string name, uint64_t offset, 
     auto bytes = co_await port_.read(std::move(object), offset, size, kAttemptUs, any_replica);
     if (bytes) co_return bytes;
     const bool more = co_await again(bytes.error(), began_us);
-    if (!more) co_return bytes;
+    if (!more) co_return std::unexpected(read_error(std::move(bytes).error()));
   }
 }
 
@@ -59,7 +70,7 @@ Async<Result<RadosObjects::Xattrs>> RadosObjects::xattrs(std::string name) {
     auto pairs = co_await port_.xattrs(std::move(object), kAttemptUs);
     if (pairs) co_return Xattrs(pairs->begin(), pairs->end());
     const bool more = co_await again(pairs.error(), began_us);
-    if (!more) co_return std::unexpected(std::move(pairs).error());
+    if (!more) co_return std::unexpected(read_error(std::move(pairs).error()));
   }
 }
 

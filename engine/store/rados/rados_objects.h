@@ -39,7 +39,7 @@ class RadosObjects {
   // applied, also later.
   Async<Result<Made>> write(std::string name, RadosWrite write);
   Async<Result<void>> remove(std::string name);  // OK if absent
-  // NOT_FOUND; UNAVAILABLE after kPatienceUs.
+  // NOT_FOUND; DATA_LOSS; is_unreachable() (blob_store.h) after kPatienceUs.
   Async<Result<RadosBytes>> read(std::string name, uint64_t offset, size_t size, bool any_replica);
   Async<Result<Xattrs>> xattrs(std::string name);
   Async<Result<std::vector<std::string>>> list(std::string prefix) {

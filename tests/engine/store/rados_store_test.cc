@@ -32,6 +32,24 @@ class RadosStore : public testing::Test {
     CO_TRY_VOID(co_await writer->append(content));
     co_return co_await writer->seal();
   }
+  // The first `size` bytes.
+  Async<Result<std::string>> read_blob(size_t size) {
+    if (blob_ == nullptr) {
+      CO_TRY(blob_, co_await blobs().open(kBlob));
+    }
+    Waiter waiter;
+    BlobRead read;
+    read.size = size;
+    read.context = &waiter;
+    read.done = [](BlobRead& self) { static_cast<Waiter*>(self.context)->resume(); };
+    blob_->submit(read);
+    co_await waiter.wait();
+    if (read.error) co_return std::unexpected(*read.error);
+    co_return std::string(read.data);
+  }
+  SimRadosObject* touch(const std::string& name) {
+    return cluster_.touch("backup", "cellar-backup/node1", name);
+  }
   const SimRadosObject* object(const std::string& name) {
     return cluster_.peek("backup", "cellar-backup/node1", name);
   }
@@ -44,6 +62,7 @@ class RadosStore : public testing::Test {
   Runtime runtime_{loop_.executor(), loop_.timers(), clock_, random_};
   std::unique_ptr<RadosPort> port_;
   std::unique_ptr<BackupStore> store_;
+  std::unique_ptr<Blob> blob_;
 };
 
 TEST_F(RadosStore, PlacesHaveAPoolAndAName) {
@@ -89,6 +108,35 @@ TEST_F(RadosStore, ALateSealDoesNotBringARemovedBlobBack) {
   (void)run(writer->abandon());
 }
 
+TEST_F(RadosStore, ASealOfAnotherAttemptIsRefused) {
+  auto given_up = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  ASSERT_TRUE(run(given_up->append("old content")));
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  auto writer = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  ASSERT_TRUE(run(writer->append("new")));
+  const auto late = run(given_up->seal());
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::aborted) << late.error().to_string();
+  EXPECT_EQ(run(blobs().open(kBlob)).error().code, Errc::not_found);
+  ASSERT_TRUE(run(writer->seal()));
+  EXPECT_EQ(run(read_blob(3)).value(), "new");
+}
+
+TEST_F(RadosStore, AMissingOrShortPieceIsDamageAndASilentClusterIsNot) {
+  const size_t size = 2 * kRadosPieceBytes + 9;
+  ASSERT_TRUE(run(write_blob(text_of(size))));
+  SimRadosObject* piece = touch(piece_name(kBlob, 2));
+  piece->content.resize(5);
+  EXPECT_EQ(run(read_blob(size)).error().code, Errc::data_loss);
+  EXPECT_TRUE(run(read_blob(kRadosPieceBytes)));
+  cluster_.hang_us(2 * RadosObjects::kPatienceUs);
+  const auto silent = run(read_blob(100));
+  ASSERT_FALSE(silent);
+  EXPECT_TRUE(is_unreachable(silent.error())) << silent.error().to_string();
+  cluster_.hang_us(2 * RadosObjects::kPatienceUs);
+  EXPECT_TRUE(is_unreachable(run(blobs().open(kBlob)).error()));
+}
+
 TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   ASSERT_TRUE(run(write_blob(text_of(5 * kRadosPieceBytes - 7))));
   EXPECT_NE(object(piece_name(kBlob, 4)), nullptr);
@@ -116,12 +164,9 @@ TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
 TEST_F(RadosStore, ADamagedBackupIsDataLoss) {
   ASSERT_TRUE(run(store_->write("small", "content")));
   ASSERT_TRUE(run(store_->write("large", text_of(2 * kRadosPieceBytes))));
-  cluster_.touch("backup", "cellar-backup/node1", "backup/small")->content = "contemt";
+  touch("backup/small")->content = "contemt";
   EXPECT_EQ(run(store_->read("small")).error().code, Errc::data_loss);
-  for (const std::string& name : run(store_->names()).value()) {
-    if (name == "large")
-      cluster_.touch("backup", "cellar-backup/node1", "backup/large")->xattrs.clear();
-  }
+  touch("backup/large")->xattrs.clear();
   EXPECT_EQ(run(store_->read("large")).error().code, Errc::data_loss);
 }
 
