@@ -78,7 +78,9 @@ Async<Result<BackupSummary>> verify_backup(BackupStore& store, std::string name,
 Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep,
                                                       int64_t taken_from_us = INT64_MIN);
 
-// Restores a whole backup into a directory that has no store.
+// Restores a whole backup into a directory that has no store. What an error or an interruption
+// leaves is a part of it: no start may accept the directory before the end
+// (engine/store/local/unfinished_directory.h).
 // FAILED_PRECONDITION: the directory is in use, the backup is of another format, or the present
 // time `wall_us` is before the backup's trusted time.
 Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string name,

@@ -6,6 +6,7 @@
 #include "engine/backup/backup.h"
 #include "engine/backup/backup_blobs.h"
 #include "engine/backup/backup_file.h"
+#include "engine/manifest/whole_manifest.h"
 #include "engine/store/blob/blob_files.h"
 
 namespace cellar::engine {
@@ -128,18 +129,11 @@ Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string n
     count_blob(progress, blob);
   }
   progress.phase = "naming";
-  CatalogEdit all;
-  for (const auto& [key, held] : file.entries) {
-    // The new directory's clock begins with the machine's, which is checked not to be behind.
-    if (key.kind == ManifestKey::Kind::clock) continue;
-    VersionEdit edit;
-    edit.key = key;
-    edit.state = held.state;
-    edit.put_items.assign(held.items.begin(), held.items.end());
-    all.changes.push_back(std::move(edit));
-  }
-  CO_TRY(const std::vector<uint64_t> versions, co_await manifest.commit(std::move(all)));
-  (void)versions;
+  auto entries = file.entries;
+  // The new directory's clock begins with the machine's, which is checked not to be behind.
+  std::erase_if(entries,
+                [](const auto& entry) { return entry.first.kind == ManifestKey::Kind::clock; });
+  CO_TRY_VOID(co_await write_whole_manifest(manifest, entries));
   co_return summary;
 }
 

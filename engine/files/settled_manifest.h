@@ -8,6 +8,9 @@
 // Invariants
 //   1. An edit has one id in all attempts, and no other edit has it.
 //   2. No answer of unknown outcome is given before the failure listener was called.
+//   3. Once an attempt may have been applied, only what tells the outcome of the edit is an answer:
+//      the versions, or ABORTED. A store that meanwhile refuses all edits (fenced, closed, failed)
+//      says nothing about the earlier attempt: the outcome stays unknown.
 #pragma once
 
 #include <cstdint>

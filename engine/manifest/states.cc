@@ -26,6 +26,9 @@ Result<void> decode_own_sessions(Reader& in, NodeState& state) {
     state.own_sessions.add({SessionEpoch{static_cast<uint32_t>(first)},
                             SessionEpoch{static_cast<uint32_t>(first + more)}});
   }
+  if (in.ok() && state.own_sessions.last() != state.session) {
+    return fail(Errc::data_loss, "the last session of a node state is none of its own");
+  }
   return {};
 }
 

@@ -41,8 +41,6 @@
 
 namespace cellar::engine {
 
-inline constexpr std::string_view kUnfinishedPath = "log/repair.unfinished";
-
 struct LostFile {
   std::string path;
   std::string table;  // name, or "table N"; empty: unknown

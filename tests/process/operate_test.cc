@@ -320,6 +320,49 @@ TEST_F(Operate, BackupsAreTakenBySchedule) {
       << said;
 }
 
+// What a failed restore leaves is no store: no node starts on it, and the restore is begun again.
+TEST_F(Operate, AFailedRestoreIsNoStoreAndIsBegunAgain) {
+  const std::string place = path("backups");
+  fs::create_directories(place);
+  Rows rows;
+  {
+    auto node = make({"--backup-directories", place});
+    ASSERT_TRUE(node->start());
+    client::SyncClient client(options_of(*node));
+    create(client);
+    write(client, "a", 300);
+    rows = read(client, "t");
+    ASSERT_TRUE(run_job(client, take(place, "b")));
+    EXPECT_EQ(node->terminate().value(), 0);
+  }
+  const std::string restore = fmt::format("{} --data-dir {} --restore-from {}",
+                                          (bin() / "cellard").string(), path("other"), place);
+  std::vector<fs::path> blobs;
+  for (const auto& file : fs::directory_iterator(fs::path(place) / "blob")) {
+    blobs.push_back(file.path());
+  }
+  ASSERT_FALSE(blobs.empty());
+  std::ranges::sort(blobs);
+  const std::string whole = read_all(blobs.back());
+  std::ofstream(blobs.back(), std::ios::binary) << whole.substr(0, whole.size() - 1);
+  std::string said;
+  EXPECT_NE(run(restore, said), 0) << said;
+  EXPECT_NE(run(fmt::format("timeout 20 {} --data-dir {} --listen 127.0.0.1:0",
+                            (bin() / "cellard").string(), path("other")),
+                said),
+            0);
+  EXPECT_NE(said.find("FORMAT is missing: a restore or a repair"), std::string::npos) << said;
+  std::ofstream(fs::path(path("other")) / "blob" / "00000004000000ff.sst") << "of another attempt";
+  std::ofstream(blobs.back(), std::ios::binary) << whole;
+  EXPECT_EQ(run(restore, said), 0) << said;
+  EXPECT_FALSE(fs::exists(fs::path(path("other")) / "blob" / "00000004000000ff.sst"));
+  auto other = make({}, "other");
+  ASSERT_TRUE(other->start());
+  client::SyncClient client(options_of(*other));
+  EXPECT_EQ(read(client, "t"), rows);
+  EXPECT_NE(run(restore, said), 0);
+}
+
 TEST_F(Operate, AScheduleOutsideTheDirectoriesIsRefused) {
   std::string said;
   EXPECT_EQ(run(fmt::format("{} --data-dir {} --backup-directories /backup --backup-every 1d "

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/backup/backup.h"
-#include "engine/store/local/format_file.h"
+#include "engine/store/local/unfinished_directory.h"
 
 namespace cellar::simulation {
 
@@ -267,7 +267,7 @@ Async<void> Director::begin_from(std::string backup) {
 }
 
 Async<Result<void>> Director::restore_all(FileSystem& from, FileSystem& to, std::string backup) {
-  CO_TRY_VOID(co_await engine::resolve_format(to, std::string(32, '5')));
+  CO_TRY_VOID(co_await engine::begin_directory(to));
   const auto store = engine::make_local_backup_store(from);
   const auto blobs = engine::make_local_blob_store(to);
   CO_TRY(const auto manifest, co_await engine::open_local_manifest_store(to, {}));
@@ -277,7 +277,8 @@ Async<Result<void>> Director::restore_all(FileSystem& from, FileSystem& to, std:
                                                        stage_.loop.executor(), progress);
   const Result<void> closed = co_await manifest->close();
   if (!done) co_return std::unexpected(done.error());
-  co_return closed;
+  CO_TRY_VOID(closed);
+  co_return co_await engine::finish_directory(to, std::string(32, '5'));
 }
 
 Async<void> Director::end() {

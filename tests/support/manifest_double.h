@@ -15,8 +15,9 @@ class ManifestDouble final : public engine::ManifestStore {
  public:
   enum class Loss : uint8_t {
     none,
-    edit,    // the edit never arrives
-    answer,  // it is applied, and its answer is lost
+    edit,     // the edit never arrives
+    answer,   // it is applied, and its answer is lost
+    refusal,  // the store takes nothing any more, and says so
   };
 
   explicit ManifestDouble(std::unique_ptr<engine::ManifestStore> store)
@@ -56,6 +57,10 @@ class ManifestDouble final : public engine::ManifestStore {
     const Loss loss = losses_.empty() ? rest_ : losses_.front();
     if (!losses_.empty()) losses_.pop_front();
     if (loss == Loss::edit) co_return unknown();
+    if (loss == Loss::refusal) {
+      co_return std::unexpected(
+          Error(Errc::unavailable, "the store is fenced").outcome(Applied::not_applied));
+    }
     const engine::EditId id = edit.id;
     Result<Versions> answer = Versions();
     if (const auto applied = applied_.find(id); applied != applied_.end()) {

@@ -59,9 +59,11 @@ class LocalBackupStore final : public BackupStore {
   Async<Result<void>> remove(std::string name) override {
     CO_TRY_VOID(check_backup_name(name));
     const Result<void> removed = co_await fs_.remove(backup_path(name));
-    if (!removed && removed.error().code == Errc::not_found) co_return Result<void>();
-    CO_TRY_VOID(removed);
-    co_return co_await fs_.sync_dir(std::string(kDirectory));
+    if (!removed && removed.error().code != Errc::not_found) co_return removed;
+    // Also if it is absent: an earlier removal may not be durable.
+    auto synced = co_await fs_.sync_dir(std::string(kDirectory));
+    if (!removed && !synced && synced.error().code == Errc::not_found) co_return Result<void>();
+    co_return synced;
   }
 
   BlobStore& blobs() override { return blobs_; }

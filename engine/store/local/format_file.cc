@@ -6,6 +6,7 @@
 
 #include "engine/store/blob/blob_files.h"
 #include "engine/store/file/hex_name.h"
+#include "engine/store/local/unfinished_directory.h"
 #include "engine/store/log/log_files.h"
 #include "engine/store/manifest/manifest_file.h"
 #include "io/base/crc32c.h"
@@ -77,6 +78,12 @@ Async<Result<std::optional<DirectoryFormat>>> read_format(FileSystem& fs) {
   if (!content && content.error().code == Errc::not_found) {
     CO_TRY(const bool used, co_await has_data(fs));
     if (!used) co_return std::optional<DirectoryFormat>();
+    if (co_await read_file(fs, std::string(kUnfinishedPath))) {
+      co_return fail(Errc::data_loss,
+                     "{} is missing: a restore or a repair that fills this directory has not "
+                     "ended. Begin it again. Nothing was touched",
+                     kFormatPath);
+    }
     co_return fail(Errc::data_loss,
                    "{} is missing, though there is data: nothing tells of which format it is; this "
                    "program reads format {} only. Nothing was touched",

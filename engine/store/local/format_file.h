@@ -5,7 +5,8 @@
 // clang-format on
 //
 // A program reads and writes one version. It refuses a directory of any other version, a damaged
-// file, and a directory that holds data and no such file, before it touches any file. The file is
+// file, and a directory that holds data and no such file (also one that is being filled,
+// unfinished_directory.h), before it touches any file. The file is
 // the first one of a new directory. A change of what is on disk that this version does not define
 // takes the next number.
 //

@@ -85,7 +85,9 @@ TEST_F(OwnSessions, ALogOfAnotherNodeIsReadAndStays) {
     SessionEpoch wrote;
     change_node_state(node_.disk(), [&](NodeState& state) {
       wrote = state.session;
-      if (!own) state.own_sessions = SessionSet();
+      if (own) return;
+      state.own_sessions = SessionSet();
+      state.draw_session();
     });
     ASSERT_FALSE(logs_of(wrote).empty());
     ASSERT_TRUE(node_.reopen());

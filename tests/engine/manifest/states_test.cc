@@ -73,6 +73,8 @@ TEST(NodeState, SessionsThatMakeNoSenseAreDataLoss) {
   using namespace std::string_view_literals;
   EXPECT_TRUE(with("\1\3\6"sv));
   EXPECT_TRUE(with("\2\1\0\3\6"sv));
+  EXPECT_FALSE(with("\0"sv)) << "the last session is its own";
+  EXPECT_FALSE(with("\1\3\5"sv)) << "the last session is its own";
   for (const std::string_view bad : {"\1\0\1"sv, "\1\3\7"sv, "\1\12\0"sv, "\2\3\1\4\0"sv,
                                      "\2\3\1\5\0"sv, "\2\3\0\1\0"sv, "\377\177"sv}) {
     const auto decoded = with(bad);

@@ -70,6 +70,8 @@ TEST_P(UnknownOutcome, OfEachKindOfEditIsAskedForUntilItIsKnown) {
   expect_asked_again();
   lose(2);
   ASSERT_TRUE(node_.create_table("other", {"f"}));
+  expect_asked_again();
+  lose(2);
   ASSERT_TRUE(node_.drop_table("other"));
   expect_asked_again();
   if (GetParam() == Loss::answer) {
@@ -126,6 +128,19 @@ TEST_P(UnknownOutcome, ThatStaysUnknownIsAFailureOfTheManifest) {
   ASSERT_TRUE(node_.reopen());
   EXPECT_EQ(node_.cells("t").size(), 1u);
   ASSERT_TRUE(node_.set("t", "b", "f:q", 5, "2"));
+}
+
+// A store that refuses the second attempt says nothing about the first one: what that names stays.
+TEST_P(UnknownOutcome, StaysUnknownIfTheNextAttemptIsRefused) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}));
+  ASSERT_TRUE(node_.set("t", "a", "f:q", 5, "1"));
+  manifest_->lose_next({GetParam()}, Loss::refusal);
+  EXPECT_FALSE(node_.flush("t"));
+  EXPECT_FALSE(node_.set("t", "b", "f:q", 5, "2"));
+  EXPECT_EQ(node_.cells("t").size(), 1u);
+  node_.kill();
+  ASSERT_TRUE(node_.reopen()) << node_.open_error()->message;
+  EXPECT_EQ(node_.cells("t").size(), 1u);
 }
 
 // A store that cannot tell, as the local one: one unknown outcome, and it is not asked again.

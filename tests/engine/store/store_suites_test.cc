@@ -99,6 +99,21 @@ BlobStoreBody blobs_in_memory() {
   return {"Memory", [] { return std::make_unique<MemBlobBed>(); }};
 }
 
+// A removal whose directory was not synced is repeated: only then it is durable.
+TEST(LocalBackups, ARemovalIsDurableWhenItIsRepeated) {
+  MemDisk disk;
+  StoreRig rig(disk, 1, {});
+  const auto store = local_backups(rig);
+  expect_ok(rig.run(store->write("b", "content")));
+  expect_ok(rig.rules.add("sync_dir path=backups nth=1 error=EIO"));
+  EXPECT_FALSE(rig.run(store->remove("b")));
+  expect_ok(rig.run(store->remove("b")));
+  Random random(1);
+  const auto left = disk.crash_image(CrashPolicy::none, random);
+  StoreRig after(*left, 2, {});
+  EXPECT_TRUE(value_of(after.run(local_backups(after)->names())).empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Bodies, BlobStoreSuite,
                          testing::Values(local_body<BlobStore>("Local", local_blobs, kAtOnce),
                                          local_body<BlobStore>("LocalSlow", local_blobs, kSlow),
