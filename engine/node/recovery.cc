@@ -63,6 +63,12 @@ Async<Result<void>> Recovery::run_read_only() {
 
 Async<Result<void>> Recovery::raise_session() {
   finished_ = manifest_.node.own_sessions;
+  // No node has served by this manifest. Where it has all tablets, nobody else can need what an
+  // interrupted restore has left, under ids that this node will use.
+  const bool is_new = manifest_.node_version == kAbsent;
+  if (is_new && node_.manifest.has_all_tablets()) {
+    finished_ = SessionSet::up_to(SessionEpoch{UINT32_MAX});
+  }
   manifest_.node.draw_session();
   co_return co_await commit_node_state();
 }
@@ -231,7 +237,9 @@ Async<Result<void>> Recovery::remove_unnamed_logs() {
   CO_TRY(const auto logs, co_await store.list());
   size_t removed = 0;
   for (LogId log : logs) {
-    if (!is_removable(log) || node_.files.old_logs.named(log)) continue;
+    const std::vector<LogId>& open = node_.shards.logs();
+    const bool in_use = std::find(open.begin(), open.end(), log) != open.end();
+    if (in_use || !is_removable(log) || node_.files.old_logs.named(log)) continue;
     node_.files.old_logs.remove(log);
     ++removed;
   }

@@ -2,10 +2,9 @@
 //
 //   1. raise the session in the manifest, so that ids of this session are unused; then anchor the
 //      trusted clock, from which no answer has been given yet
-//   2. remove blobs and logs that no tablet names, and unsealed files, if an earlier session of
-//   this
-//      node made them (NodeState::own_sessions) and, of the former, if no tablet of another node
-//      can name them (ManifestStore::has_all_tablets): a node that serves may need the others
+//   2. remove blobs and logs that no tablet names, and unsealed blobs, if an earlier session of the
+//      node made them (NodeState::own_sessions), the former only if no tablet of another node can
+//      name them (ManifestStore::has_all_tablets): a node that serves may need the others
 //   3. on all shards concurrently: open the tablets, replay their spans of old logs, start new logs
 //   4. one edit over all tablets (split if it is too large): the old spans that still have data,
 //      closed where this start found the log's end, and the new log

@@ -97,28 +97,33 @@ TEST_F(OldDirectory, ATableOfAnOlderFormatIsNamedWithItsNumber) {
 }
 
 TEST_F(OldDirectory, ABackupOfAnOlderFormatIsRefusedAndNothingInItIsTouched) {
-  unpack("backup_format_4");
-  const auto before = everything(path("backup"));
-  const std::string sentence =
-      fmt::format("backups/last.backup is of format 4; this program reads format {} only",
-                  engine::BackupFile::kVersion);
-  std::string said;
-  EXPECT_EQ(run(fmt::format("{} --data-dir {} --restore-from {}", (bin() / "cellard").string(),
-                            path("new"), path("backup")),
-                said),
-            1);
-  EXPECT_NE(said.find(sentence), std::string::npos) << said;
   auto node = make({"--backup-directories", scratch_.string()});
   ASSERT_TRUE(node->start());
-  for (const char* words :
-       {"ls {}", "verify {} last", "restore {} t backup=last as=copy", "prune {} keep=1"}) {
-    const std::string command =
-        fmt::format("{} --addr {} backup {}", (bin() / "cellar").string(), node->address(),
-                    fmt::format(fmt::runtime(words), path("backup")));
-    EXPECT_NE(run(command, said), 0) << command;
-    EXPECT_NE(said.find(sentence), std::string::npos) << command << "\n" << said;
+  for (const int format : {4, 5}) {
+    SCOPED_TRACE(format);
+    unpack(fmt::format("backup_format_{}", format));
+    const auto before = everything(path("backup"));
+    const std::string sentence =
+        fmt::format("backups/last.backup is of format {}; this program reads format {} only",
+                    format, engine::BackupFile::kVersion);
+    std::string said;
+    EXPECT_EQ(run(fmt::format("{} --data-dir {} --restore-from {}", (bin() / "cellard").string(),
+                              path("new"), path("backup")),
+                  said),
+              1);
+    EXPECT_NE(said.find(sentence), std::string::npos) << said;
+    for (const char* words :
+         {"ls {}", "verify {} last", "restore {} t backup=last as=copy", "prune {} keep=1"}) {
+      const std::string command =
+          fmt::format("{} --addr {} backup {}", (bin() / "cellar").string(), node->address(),
+                      fmt::format(fmt::runtime(words), path("backup")));
+      EXPECT_NE(run(command, said), 0) << command;
+      EXPECT_NE(said.find(sentence), std::string::npos) << command << "\n" << said;
+    }
+    EXPECT_EQ(everything(path("backup")), before);
+    fs::remove_all(path("backup"));
+    fs::remove_all(path("new"));
   }
-  EXPECT_EQ(everything(path("backup")), before);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "engine/store/manifest/manifest_file.h"
 #include "io/sim/mem_fs.h"
 #include "io/sim/sim_loop.h"
+#include "tests/support/manifest_of_disk.h"
 #include "tests/support/seeds.h"
 #include "tests/support/test_node.h"
 
@@ -36,13 +37,13 @@ void give_format(MemDisk& disk) {
   ASSERT_TRUE(disk.write_all(kFormatPath, encode_format({.id = std::string(32, '0')})));
 }
 
-Verdict verify(MemDisk& disk, bool format = true) {
+Verdict verify(MemDisk& disk, bool format = true, DumpForm form = DumpForm::problems_only) {
   if (format) give_format(disk);
   SimWorld world;
   SimLoop& loop = world.add_loop();
   MemFs fs(loop.executor(), disk);
   std::ostringstream out;
-  const auto dump = make_dump(DumpForm::problems_only, out);
+  const auto dump = make_dump(form, out);
   Verdict verdict;
   verdict.done = world.block_on(loop, verify_directory(fs, *dump));
   verdict.problems = dump->problems();
@@ -111,6 +112,52 @@ TEST_F(VerifyDirectory, WhatACrashLeavesIsInOrder) {
     ASSERT_TRUE(verdict.done);
     EXPECT_EQ(verdict.problems, 0u) << "CELLAR_SEED=" << seed << "\n" << verdict.text;
   }
+}
+
+TEST_F(VerifyDirectory, ABlobThatSeveralTabletsNameIsMarkedByEach) {
+  ASSERT_TRUE(node_.close());
+  TabletId unmarked;
+  support::change_manifest(node_.disk(), [&](const support::ManifestEntries& entries, auto& edits) {
+    for (const auto& [key, entry] : entries) {
+      if (key.kind != ManifestKey::Kind::tablet || !edits.empty()) continue;
+      for (const auto& [blob, bytes] : entry.items) {
+        TableItem item = value_of(decode_table_item(bytes));
+        if (!std::exchange(item.shared, false)) continue;
+        VersionEdit edit;
+        edit.key = key;
+        edit.expected_version = entry.version;
+        edit.put_items.emplace_back(blob, encode_table_item(item));
+        edits.push_back(std::move(edit));
+        unmarked = TabletId{key.id};
+        break;
+      }
+    }
+  });
+  ASSERT_NE(unmarked, TabletId{}) << "the split has marked nothing";
+  const Verdict verdict = verify(node_.disk());
+  EXPECT_EQ(verdict.problems, 1u) << verdict.text;
+  EXPECT_NE(
+      verdict.text.find(fmt::format("is named by 2 tablets and not marked as shared by tablet "
+                                    "{}",
+                                    unmarked)),
+      std::string::npos)
+      << verdict.text;
+}
+
+TEST_F(VerifyDirectory, WhatBecomesOfAnOrphanDependsOnWhoMadeIt) {
+  ASSERT_TRUE(node_.close());
+  const std::string own = blob_path(make_blob_id(SessionEpoch{1}, 1, 999));
+  const std::string others = blob_path(make_blob_id(SessionEpoch{500}, 1, 999));
+  for (const std::string& path : {own, others}) ASSERT_TRUE(node_.disk().write_all(path, "x"));
+  give_format(node_.disk());
+  const std::string text = verify(node_.disk(), true, DumpForm::text).text;
+  EXPECT_NE(text.find(own + " is an orphan: no tablet names it; the next start removes it"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(others + " is an orphan: no tablet names it; it is of a session of another "
+                               "node, and stays"),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(VerifyDirectory, AMissingOrDamagedFormatIsNamed) {
