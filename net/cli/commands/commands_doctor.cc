@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using Level = Finding::Level;
 using Findings = std::vector<Finding>;
 
-constexpr uint64_t kKnownFormat = 5;    // engine/FORMATS.md, "Directory layout"
+constexpr uint64_t kKnownFormat = 6;    // engine/FORMATS.md, "Directory layout"
 constexpr double kLowShare = 0.15;      // warning below this share of free disk space
 constexpr double kVeryLowShare = 0.05;  // below this, writes will stop soon
 constexpr int64_t kLongRecoveryUs = 60'000'000;
