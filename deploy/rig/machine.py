@@ -30,7 +30,6 @@ MEMBERS = {
 }
 HUB = "hub"
 DEFAULT_NAME = "cellar-rig"
-DEFAULT_STATE = "/var/tmp/cellar-rig"
 # Nobody has this hardware address: what is sent there gets lost in silence, as on a broken line.
 NOBODY = "02:00:00:00:00:99"
 CLONE_NEWNET = 0x40000000
@@ -89,12 +88,17 @@ def state_of(pid):
         return ""
 
 
+def default_state(name):
+    """Where the files of a rig are unless --state says otherwise: two names never share them."""
+    return f"/var/tmp/{name}"
+
+
 class Rig:
-    def __init__(self, name=DEFAULT_NAME, state=DEFAULT_STATE):
+    def __init__(self, name=DEFAULT_NAME, state=None):
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
             raise RigError(f"'{name}' is no name of a rig: up to 40 small letters, digits and hyphens", 2)
         self.name = name
-        self.state = os.path.abspath(state)
+        self.state = os.path.abspath(state or default_state(name))
         self.began = time.monotonic()
         self.record = {"name": name, "processes": {}, "cuts": []}
 
@@ -261,7 +265,8 @@ class Rig:
 
     # ---- the end ----
     def remove(self):
-        """Every process, namespace and file. Nothing needs to be there, or whole."""
+        """Every process, namespace and file. Nothing needs to be there, or whole; but nothing of another rig."""
+        self.check_name()
         for _ in range(100):
             pids = [pid for n in self.own_namespaces() for pid in call(["ip", "netns", "pids", n]).split()]
             pids = [int(p) for p in pids if state_of(p) not in ("", "Z")]
@@ -278,6 +283,14 @@ class Rig:
         if os.path.exists(self.path("rig.json")):
             self.check_owner()
             shutil.rmtree(self.state)
+
+    def check_name(self):
+        try:
+            found = json.loads(read(self.path("rig.json")))["name"]
+        except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+            return  # no record, or half of one
+        if found != self.name:
+            raise RigError(f"{self.state} holds the rig {found}, not {self.name}; another --state is needed", 2)
 
     def check_owner(self):
         """What root writes to and removes is nobody else's, and no link to somewhere else."""
