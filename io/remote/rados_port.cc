@@ -332,6 +332,11 @@ Async<Result<RadosPairs>> RadosPort::omap_values(RadosObject object, std::vector
 }
 
 Async<void> RadosPort::close() {
+  if (closing_) {
+    while (closing_) co_await closing_over_.wait();
+    co_return;
+  }
+  closing_ = true;
   closed_ = true;
   while (!waiting_.empty()) end_early(waiting_.front(), Errc::unavailable);
   for (auto at = in_flight_.begin(); at != in_flight_.end();) {
@@ -340,6 +345,9 @@ Async<void> RadosPort::close() {
     give_up(request);
   }
   while (!in_flight_.empty()) co_await empty_.wait();
+  co_await release();
+  closing_ = false;
+  closing_over_.notify_all();
 }
 
 }  // namespace cellar

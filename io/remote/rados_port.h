@@ -131,8 +131,9 @@ class RadosPort {
   virtual Async<Result<std::vector<std::string>>> list(RadosPool pool, std::string prefix) = 0;
 
   // Ends every call: those in flight with RadosUnknown or UNAVAILABLE. Returns when the body holds
-  // no request any more. Idempotent.
-  virtual Async<void> close();
+  // no request any more. Idempotent; a call that comes while another is under way waits for its
+  // end, so whoever was called last may destroy the port.
+  Async<void> close();
 
   bool is_closed() const { return closed_; }
 
@@ -147,6 +148,8 @@ class RadosPort {
   // The call has ended without an answer because the port closes: land the request soon.
   virtual void give_up(RadosRequest& request) = 0;
   void landed(RadosRequest& request);
+  // close() has waited for every request: the body gives back what else it holds.
+  virtual Async<void> release() { co_return; }
   // Whether one more pool may be opened where `open` are.
   Result<void> admit_pool(size_t open) const;
   // Destroys the requests in flight. For a body whose loop has crashed.
@@ -187,6 +190,8 @@ class RadosPort {
   RadosFigures figures_;
   bool closed_ = false;
   ConditionVariable empty_;  // nothing is in flight
+  bool closing_ = false;
+  ConditionVariable closing_over_;
 };
 
 }  // namespace cellar

@@ -22,7 +22,7 @@ struct BackupHead {
   uint32_t crc = 0;
 };
 
-std::string head_name(std::string_view backup) {
+std::string backup_head_name(std::string_view backup) {
   return fmt::format("{}{}", kBackupPrefix, backup);
 }
 std::string pieces_prefix(std::string_view backup) { return fmt::format("content/{}/", backup); }
@@ -67,7 +67,7 @@ class RadosBackupStore final : public BackupStore {
     if (!head) co_return fail(Errc::not_found, "there is no backup '{}' in {}", name, text());
     std::string content;
     if (head->pieces == 0) {
-      CO_TRY_VOID(co_await read_into(head_name(name), content));
+      CO_TRY_VOID(co_await read_into(backup_head_name(name), content));
     }
     for (uint64_t i = 0; i < head->pieces; ++i) {
       CO_TRY_VOID(co_await read_into(content_name(name, head->attempt, i), content));
@@ -101,7 +101,7 @@ class RadosBackupStore final : public BackupStore {
 
   Async<Result<void>> remove(std::string name) override {
     CO_TRY_VOID(check_backup_name(name));
-    CO_TRY_VOID(co_await objects_.remove(head_name(name)));
+    CO_TRY_VOID(co_await objects_.remove(backup_head_name(name)));
     // Also those of a write that was interrupted.
     CO_TRY(const std::vector<std::string> pieces, co_await objects_.list(pieces_prefix(name)));
     for (const std::string& piece : pieces) {
@@ -117,7 +117,7 @@ class RadosBackupStore final : public BackupStore {
 
   // Nothing if there is none.
   Async<Result<std::optional<BackupHead>>> head_of(std::string name) {
-    auto xattrs = co_await objects_.xattrs(head_name(name));
+    auto xattrs = co_await objects_.xattrs(backup_head_name(name));
     if (!xattrs && xattrs.error().code == Errc::not_found) co_return std::nullopt;
     if (!xattrs) co_return std::unexpected(std::move(xattrs).error());
     BackupHead head;
@@ -144,7 +144,7 @@ class RadosBackupStore final : public BackupStore {
         .set_xattr("size", std::to_string(head.size))
         .set_xattr("pieces", std::to_string(head.pieces))
         .set_xattr("crc", fmt::format("{:08x}", head.crc));
-    CO_TRY(const auto made, co_await objects_.write(head_name(name), std::move(write)));
+    CO_TRY(const auto made, co_await objects_.write(backup_head_name(name), std::move(write)));
     if (made == RadosObjects::Made::yes) co_return Result<void>();
     CO_TRY(const auto now, co_await head_of(name));
     if (now && now->attempt == head.attempt) co_return Result<void>();

@@ -4,7 +4,10 @@
 //   SOURCE                           the data directory that is backed up
 //   backup/<backup>                  one backup; written last
 //   content/<backup>/<attempt>/<n>   its content, if it is larger than a piece
-//   <blob id>.<n>                    rados_blob_names.h
+//   <blob id>.*                      rados_blob_names.h
+//
+// One process at a time takes or prunes backups in a place. SOURCE refuses another data directory,
+// but not a copy of the same one, whose prune may remove blobs of a backup that is being taken.
 #pragma once
 
 #include <memory>

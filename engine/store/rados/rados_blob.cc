@@ -11,7 +11,7 @@
 namespace cellar::engine {
 
 Async<Result<RadosHead>> read_head(RadosObjects& objects, BlobId id) {
-  CO_TRY(auto xattrs, co_await objects.xattrs(piece_name(id, 0)));
+  CO_TRY(auto xattrs, co_await objects.xattrs(head_name(id)));
   RadosHead head;
   head.attempt = xattrs[std::string(kAttemptXattr)];
   const std::string& state = xattrs[std::string(kStateXattr)];
@@ -20,23 +20,46 @@ Async<Result<RadosHead>> read_head(RadosObjects& objects, BlobId id) {
   const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), head.size);
   const bool whole = error == std::errc() && end == size.data() + size.size();
   if (head.attempt.empty() || (!head.sealed && state != kOpen) || (head.sealed && !whole)) {
-    co_return fail(Errc::data_loss, "RADOS object '{}' is no head of a blob", piece_name(id, 0));
+    co_return fail(Errc::data_loss, "RADOS object '{}' is no head of a blob", head_name(id));
   }
   co_return head;
 }
 
-void RadosBlob::submit(BlobRead& read) {
-  spawn(objects_.runtime().executor, [&objects = objects_, id = id_, size = size_, &read] {
-    return carry_out(objects, id, size, read);
-  });
+Async<Result<bool>> remove_head(RadosObjects& objects, BlobId id, std::string attempt) {
+  RadosWrite write;
+  write.require_exists().require_xattr(std::string(kAttemptXattr), attempt).remove();
+  CO_TRY(const auto made, co_await objects.write(head_name(id), std::move(write)));
+  if (made == RadosObjects::Made::yes) co_return true;
+  const auto now = co_await objects.xattrs(head_name(id));
+  if (now) co_return false;
+  // Removed, perhaps by an earlier copy.
+  if (now.error().code == Errc::not_found) co_return true;
+  co_return std::unexpected(now.error());
 }
 
-Async<void> RadosBlob::carry_out(RadosObjects& objects, BlobId id, uint64_t size, BlobRead& read) {
+Async<Result<void>> remove_pieces(RadosObjects& objects, BlobId id, std::string attempt,
+                                  uint64_t pieces) {
+  for (uint64_t number = 1; number < pieces; ++number) {
+    CO_TRY_VOID(co_await objects.remove(piece_name(id, attempt, number)));
+  }
+  co_return Result<void>();
+}
+
+std::string RadosBlob::name_of(uint64_t number) const {
+  return number == 0 ? head_name(id_) : piece_name(id_, attempt_, number);
+}
+
+void RadosBlob::submit(BlobRead& read) {
+  spawn(objects_.runtime().executor, carry_out(*this, read));
+}
+
+Async<void> RadosBlob::carry_out(RadosBlob& self, BlobRead& read) {
   co_await yield_now();  // done() never runs inside submit()
+  const uint64_t size = self.size_;
   if (read.offset > size || read.size > size - read.offset) {
     read.error =
         Error(Errc::data_loss, fmt::format("blob {:x} has {} bytes, and {} at {} were asked for",
-                                           id.value(), size, read.size, read.offset));
+                                           self.id_.value(), size, read.size, read.offset));
     read.done(read);
     co_return;
   }
@@ -45,7 +68,7 @@ Async<void> RadosBlob::carry_out(RadosObjects& objects, BlobId id, uint64_t size
     const uint64_t number = (read.offset + got) / kRadosPieceBytes;
     const uint64_t within = (read.offset + got) % kRadosPieceBytes;
     const size_t wanted = std::min<uint64_t>(read.size - got, kRadosPieceBytes - within);
-    const auto bytes = co_await objects.read(piece_name(id, number), within, wanted, true);
+    const auto bytes = co_await self.objects_.read(self.name_of(number), within, wanted, true);
     if (bytes && bytes->data.size() == wanted) {
       std::memcpy(read.buffer.chars() + got, bytes->data.data(), wanted);
       got += wanted;
@@ -56,7 +79,7 @@ Async<void> RadosBlob::carry_out(RadosObjects& objects, BlobId id, uint64_t size
       read.error = bytes.error();
     } else {
       read.error = Error(Errc::data_loss, fmt::format("RADOS object '{}' is missing or short",
-                                                      piece_name(id, number)));
+                                                      self.name_of(number)));
     }
     break;
   }
@@ -98,7 +121,8 @@ Async<void> RadosBlobWriter::write_piece(RadosBlobWriter& self, uint64_t number,
                                          std::string content) {
   RadosWrite write;
   write.write_full(std::move(content));
-  auto made = co_await self.objects_.write(piece_name(self.id_, number), std::move(write));
+  auto made =
+      co_await self.objects_.write(piece_name(self.id_, self.attempt_, number), std::move(write));
   if (!made && !self.error_) self.error_ = std::move(made).error();
   --self.in_flight_;
   self.landed_.notify_all();
@@ -126,7 +150,7 @@ Async<Result<void>> RadosBlobWriter::write_seal() {
       .write_full(std::move(head_))
       .set_xattr(std::string(kSizeXattr), std::to_string(size_))
       .set_xattr(std::string(kStateXattr), std::string(kSealed));
-  CO_TRY(const auto made, co_await objects_.write(piece_name(id_, 0), std::move(write)));
+  CO_TRY(const auto made, co_await objects_.write(head_name(id_), std::move(write)));
   if (made == RadosObjects::Made::yes) co_return Result<void>();
   // Perhaps by an earlier copy of the seal.
   CO_TRY(const RadosHead head, co_await read_head(objects_, id_));
@@ -137,8 +161,9 @@ Async<Result<void>> RadosBlobWriter::write_seal() {
 Async<Result<void>> RadosBlobWriter::abandon() {
   over_ = true;
   co_await wait_for_all();
-  RadosBlobStore store(objects_);
-  co_return co_await store.remove(id_);
+  // If another attempt has the head, the pieces of this one go all the same.
+  CO_TRY_VOID(co_await remove_head(objects_, id_, attempt_));
+  co_return co_await remove_pieces(objects_, id_, attempt_, pieces_);
 }
 
 }  // namespace cellar::engine

@@ -13,18 +13,20 @@ namespace cellar::engine {
 
 class RadosBlob final : public Blob {
  public:
-  RadosBlob(RadosObjects& objects, BlobId id, uint64_t size)
-      : objects_(objects), id_(id), size_(size) {}
+  RadosBlob(RadosObjects& objects, BlobId id, std::string attempt, uint64_t size)
+      : objects_(objects), id_(id), attempt_(std::move(attempt)), size_(size) {}
 
   BlobId id() const override { return id_; }
   uint64_t size() const override { return size_; }
   void submit(BlobRead& read) override;
 
  private:
-  static Async<void> carry_out(RadosObjects& objects, BlobId id, uint64_t size, BlobRead& read);
+  static Async<void> carry_out(RadosBlob& self, BlobRead& read);
+  std::string name_of(uint64_t number) const;
 
   RadosObjects& objects_;
   const BlobId id_;
+  const std::string attempt_;
   const uint64_t size_;
 };
 
@@ -36,6 +38,11 @@ struct RadosHead {
 };
 // NOT_FOUND; DATA_LOSS if the attributes are no blob's.
 Async<Result<RadosHead>> read_head(RadosObjects& objects, BlobId id);
+// Removes the head if it is of this attempt. False: another attempt has the head now.
+Async<Result<bool>> remove_head(RadosObjects& objects, BlobId id, std::string attempt);
+// Removes pieces 1 to `pieces` - 1 of an attempt whose head is gone.
+Async<Result<void>> remove_pieces(RadosObjects& objects, BlobId id, std::string attempt,
+                                  uint64_t pieces);
 
 class RadosBlobWriter final : public BlobWriter {
  public:
@@ -47,6 +54,7 @@ class RadosBlobWriter final : public BlobWriter {
   Async<Result<void>> append(Bytes part) override;
   uint64_t size() const override { return size_; }
   Async<Result<void>> seal() override;
+  // Removes what this attempt has written, and nothing of another.
   Async<Result<void>> abandon() override;
 
  private:

@@ -19,7 +19,7 @@ Async<Result<std::unique_ptr<BlobWriter>>> RadosBlobStore::create(BlobId id,
   write.create_new()
       .set_xattr(std::string(kAttemptXattr), attempt)
       .set_xattr(std::string(kStateXattr), std::string(kOpen));
-  CO_TRY(const auto made, co_await objects_.write(piece_name(id, 0), std::move(write)));
+  CO_TRY(const auto made, co_await objects_.write(head_name(id), std::move(write)));
   if (made == RadosObjects::Made::refused) {
     // Perhaps by an earlier copy of the creation.
     CO_TRY(const RadosHead head, co_await read_head(objects_, id));
@@ -36,7 +36,7 @@ Async<Result<std::unique_ptr<Blob>>> RadosBlobStore::open(BlobId id) {
   if (!head || !head->sealed) {
     co_return fail(Errc::not_found, "blob {:x} does not exist", id.value());
   }
-  co_return std::make_unique<RadosBlob>(objects_, id, head->size);
+  co_return std::make_unique<RadosBlob>(objects_, id, head->attempt, head->size);
 }
 
 Async<Result<std::vector<BlobInfo>>> RadosBlobStore::list() {
@@ -82,23 +82,35 @@ Async<Result<void>> RadosBlobStore::look_at_heads(std::vector<BlobInfo>& blobs) 
 
 Async<Result<void>> RadosBlobStore::remove(BlobId id) {
   const auto head = co_await read_head(objects_, id);
-  const bool damaged = !head && head.error().code == Errc::data_loss;
-  if (!head && !damaged && head.error().code != Errc::not_found) {
+  if (head) {
+    CO_TRY(const bool gone, co_await remove_head(objects_, id, head->attempt));
+    if (!gone) {
+      co_return fail(Errc::aborted, "blob {:x} is written by another at the same time", id.value());
+    }
+    // A sealed one has no other pieces.
+    if (head->sealed) {
+      co_return co_await remove_pieces(objects_, id, head->attempt, pieces_of(head->size));
+    }
+  } else if (head.error().code == Errc::data_loss) {
+    CO_TRY_VOID(co_await objects_.remove(head_name(id)));
+  } else if (head.error().code != Errc::not_found) {
     co_return std::unexpected(head.error());
   }
-  CO_TRY_VOID(co_await objects_.remove(piece_name(id, 0)));
-  // Of a blob that was not sealed, at most kPiecesInFlight pieces were written at a time: where so
-  // many in a row are absent, none follows.
-  uint64_t pieces = head && head->sealed ? pieces_of(head->size) : 1;
-  size_t absent = 0;
-  for (uint64_t number = pieces; absent < kPiecesInFlight; ++number) {
-    const auto there = co_await objects_.xattrs(piece_name(id, number));
-    if (!there && there.error().code != Errc::not_found) co_return std::unexpected(there.error());
-    absent = there ? 0 : absent + 1;
-    if (there) pieces = number + 1;
-  }
-  while (pieces > 1) {
-    CO_TRY_VOID(co_await objects_.remove(piece_name(id, --pieces)));
+  co_return co_await remove_remains(id);
+}
+
+// What attempts have left that have no head any more, by the names that are there. An attempt
+// writes pieces only after its head, and has no head twice (a late copy of its creation makes one
+// without pieces, which list() does not take for sealed): of the pieces that were listed, only
+// those of the attempt that has the head after that belong to a blob that is, or may be, sealed.
+Async<Result<void>> RadosBlobStore::remove_remains(BlobId id) {
+  CO_TRY(const std::vector<std::string> names, co_await objects_.list(blob_prefix(id)));
+  const auto head = co_await read_head(objects_, id);
+  if (!head && head.error().code != Errc::not_found) co_return std::unexpected(head.error());
+  for (const std::string& name : names) {
+    const auto piece = parse_piece_name(name);
+    if (!piece || piece->attempt.empty() || (head && piece->attempt == head->attempt)) continue;
+    CO_TRY_VOID(co_await objects_.remove(name));
   }
   co_return Result<void>();
 }

@@ -7,8 +7,13 @@
 // seal of a writer that was given up cannot arrive later on a blob that was removed or is being
 // written anew.
 //
-// Removing: the head goes first, then the pieces from the last down, so that what an interruption
-// leaves is known by its first pieces and the next removal finds all of it.
+// Removing: the head goes first, by a write that is guarded by the attempt that was read, then the
+// pieces of that attempt. Pieces have the attempt in their names, so that nothing is removed of
+// what another attempt has sealed, also not by a late copy. What an interruption leaves is listed
+// as a blob that is not sealed, and the removal of such a one goes by the names that are there.
+//
+// Two that remove and write the same blobs at the same time disturb each other (ABORTED); one of a
+// place is the rule (net/server/OPERATIONS.md).
 #pragma once
 
 #include <memory>
@@ -37,6 +42,7 @@ class RadosBlobStore final : public BlobStore {
 
  private:
   Async<Result<void>> look_at_heads(std::vector<BlobInfo>& blobs);
+  Async<Result<void>> remove_remains(BlobId id);
 
   RadosObjects& objects_;
 };

@@ -161,8 +161,7 @@ Async<Result<std::vector<std::string>>> LibradosPort::list(RadosPool pool, std::
   co_return std::move(listing.names);
 }
 
-Async<void> LibradosPort::close() {
-  co_await RadosPort::close();
+Async<void> LibradosPort::release() {
   while (blocking_calls_ > 0) co_await calls_over_.wait();
   for (CellarPool* pool : pools_) api_.close_pool(pool);
   pools_.clear();

@@ -25,11 +25,11 @@ class LibradosPort final : public RadosPort {
 
   Async<Result<RadosPool>> open_pool(std::string pool, std::string name_space) override;
   Async<Result<std::vector<std::string>>> list(RadosPool pool, std::string prefix) override;
-  Async<void> close() override;
 
  protected:
   void send(RadosRequest& request) override;
   void give_up(RadosRequest& request) override;
+  Async<void> release() override;
 
  private:
   struct Operation;

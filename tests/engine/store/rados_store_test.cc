@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/store/rados/rados_backup_store.h"
+#include "engine/store/rados/rados_blob.h"
 #include "engine/store/rados/rados_blob_names.h"
 #include "io/sim/remote/sim_rados.h"
 #include "tests/engine/store/store_bed.h"
@@ -46,6 +47,22 @@ class RadosStore : public testing::Test {
     co_await waiter.wait();
     if (read.error) co_return std::unexpected(*read.error);
     co_return std::string(read.data);
+  }
+  // Of the blob that is there, sealed or not.
+  std::string piece(uint64_t number) {
+    if (number == 0) return head_name(kBlob);
+    const SimRadosObject* head = object(head_name(kBlob));
+    return piece_name(kBlob, head == nullptr ? "" : head->xattrs.at("attempt"), number);
+  }
+  std::vector<std::string> objects() {
+    auto port = cluster_.connect(loop_);
+    const auto look = [&]() -> Async<Result<std::vector<std::string>>> {
+      CO_TRY(const RadosPool pool, co_await port->open_pool("backup", "cellar-backup/node1"));
+      co_return co_await port->list(pool, "");
+    };
+    auto names = run(look()).value();
+    run(port->close());
+    return names;
   }
   SimRadosObject* touch(const std::string& name) {
     return cluster_.touch("backup", "cellar-backup/node1", name);
@@ -122,11 +139,57 @@ TEST_F(RadosStore, ASealOfAnotherAttemptIsRefused) {
   EXPECT_EQ(run(read_blob(3)).value(), "new");
 }
 
+// Two that take backups of the same directory: what one has sealed stays when the other gives up.
+TEST_F(RadosStore, AnAbandonedAttemptRemovesNothingOfAnother) {
+  const size_t size = 3 * kRadosPieceBytes - 9;
+  auto given_up = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  ASSERT_TRUE(run(given_up->append(text_of(size, 1))));
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  ASSERT_TRUE(run(write_blob(text_of(size, 2))));
+  ASSERT_FALSE(run(given_up->seal()));
+  ASSERT_TRUE(run(given_up->abandon()));
+  ASSERT_EQ(run(blobs().list()).value().size(), 1u);
+  EXPECT_TRUE(run(blobs().list()).value()[0].sealed);
+  EXPECT_EQ(run(read_blob(size)).value(), text_of(size, 2));
+  // Of the other one nothing is left.
+  EXPECT_EQ(objects().size(), 3u);
+}
+
+// A piece of an attempt that was given up arrives after another has sealed the blob.
+TEST_F(RadosStore, ALatePieceOfAnotherAttemptIsNotReadAndGoesWithTheBlob) {
+  const size_t size = 3 * kRadosPieceBytes - 9;
+  auto given_up = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  ASSERT_TRUE(run(write_blob(text_of(size, 2))));
+  ASSERT_TRUE(run(given_up->append(text_of(size, 1))));
+  ASSERT_FALSE(run(given_up->seal()));
+  EXPECT_EQ(run(read_blob(size)).value(), text_of(size, 2));
+  EXPECT_EQ(objects().size(), 5u);
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  // They are listed then, and removed by the next.
+  ASSERT_EQ(run(blobs().list()).value().size(), 1u);
+  EXPECT_FALSE(run(blobs().list()).value()[0].sealed);
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  EXPECT_TRUE(objects().empty());
+  (void)run(given_up->abandon());
+}
+
+// As a late copy of a removal does.
+TEST_F(RadosStore, ARemovalOfAnEarlierAttemptDoesNotTakeALaterBlob) {
+  ASSERT_TRUE(run(write_blob("old content")));
+  const std::string attempt = object(head_name(kBlob))->xattrs.at("attempt");
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  ASSERT_TRUE(run(write_blob("new content")));
+  RadosObjects objects(*port_, runtime_, RadosPool(0));
+  EXPECT_FALSE(run(remove_head(objects, kBlob, attempt)).value());
+  EXPECT_EQ(run(read_blob(11)).value(), "new content");
+}
+
 TEST_F(RadosStore, AMissingOrShortPieceIsDamageAndASilentClusterIsNot) {
   const size_t size = 2 * kRadosPieceBytes + 9;
   ASSERT_TRUE(run(write_blob(text_of(size))));
-  SimRadosObject* piece = touch(piece_name(kBlob, 2));
-  piece->content.resize(5);
+  SimRadosObject* last = touch(piece(2));
+  last->content.resize(5);
   EXPECT_EQ(run(read_blob(size)).error().code, Errc::data_loss);
   EXPECT_TRUE(run(read_blob(kRadosPieceBytes)));
   cluster_.hang_us(2 * RadosObjects::kPatienceUs);
@@ -139,12 +202,14 @@ TEST_F(RadosStore, AMissingOrShortPieceIsDamageAndASilentClusterIsNot) {
 
 TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   ASSERT_TRUE(run(write_blob(text_of(5 * kRadosPieceBytes - 7))));
-  EXPECT_NE(object(piece_name(kBlob, 4)), nullptr);
-  EXPECT_EQ(object(piece_name(kBlob, 5)), nullptr);
+  std::vector<std::string> pieces;
+  for (uint64_t i = 0; i < 5; ++i) pieces.push_back(piece(i));
+  for (const std::string& name : pieces) EXPECT_NE(object(name), nullptr) << name;
+  EXPECT_EQ(object(piece(5)), nullptr);
   const auto remove_some = [&]() -> Async<void> { (void)co_await blobs().remove(kBlob); };
   spawn(loop_.executor(), remove_some);
-  world_.run_until([&] { return object(piece_name(kBlob, 4)) == nullptr; });
-  EXPECT_NE(object(piece_name(kBlob, 1)), nullptr);
+  world_.run_until([&] { return object(pieces[1]) == nullptr; });
+  EXPECT_NE(object(pieces[4]), nullptr);
   loop_.crash();
   store_.reset();
   port_.reset();
@@ -157,7 +222,7 @@ TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   ASSERT_EQ(there.size(), 1u);
   EXPECT_FALSE(there[0].sealed);
   ASSERT_TRUE(world_.block_on(other, store->blobs().remove(kBlob)));
-  for (uint64_t i = 0; i < 5; ++i) EXPECT_EQ(object(piece_name(kBlob, i)), nullptr) << i;
+  for (const std::string& name : pieces) EXPECT_EQ(object(name), nullptr) << name;
   world_.block_on(other, port->close());
 }
 
