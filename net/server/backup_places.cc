@@ -12,9 +12,9 @@ namespace {
 constexpr int kMonitorTimeoutS = 10;
 constexpr int kOperationTimeoutS = 30;
 
-class LocalPlace final : public engine::BackupPlace {
+class DirectoryPlace final : public engine::BackupPlace {
  public:
-  explicit LocalPlace(std::unique_ptr<FileSystem> fs)
+  explicit DirectoryPlace(std::unique_ptr<FileSystem> fs)
       : fs_(std::move(fs)), store_(engine::make_local_backup_store(*fs_)) {}
 
   engine::BackupStore& store() override { return *store_; }
@@ -72,6 +72,10 @@ Async<Result<OpenedPlace>> open_ceph(Loop& loop, Runtime runtime, BlockingPool& 
 
 }  // namespace
 
+OpenedPlace make_directory_place(std::unique_ptr<FileSystem> fs) {
+  return std::make_unique<DirectoryPlace>(std::move(fs));
+}
+
 Async<Result<OpenedPlace>> open_backup_place(Loop& loop, Runtime runtime, BlockingPool& pool,
                                              CephOptions ceph, DirectoryRequest request) {
   if (engine::is_rados_place(request.path)) {
@@ -79,7 +83,7 @@ Async<Result<OpenedPlace>> open_backup_place(Loop& loop, Runtime runtime, Blocki
     co_return co_await open_ceph(loop, runtime, pool, std::move(ceph), std::move(place));
   }
   CO_TRY(auto fs, co_await open_directory(loop, pool, std::move(request)));
-  co_return std::make_unique<LocalPlace>(std::move(fs));
+  co_return make_directory_place(std::move(fs));
 }
 
 }  // namespace cellar::server

@@ -13,6 +13,9 @@ namespace cellar::server {
 
 using OpenedPlace = std::unique_ptr<engine::BackupPlace>;
 
+// Of a directory that is open.
+OpenedPlace make_directory_place(std::unique_ptr<FileSystem> fs);
+
 // `request` is as open_directory() takes it; for a place in Ceph only its path counts, which
 // check_backup_directory() has permitted. `loop` and `pool`, where every call that blocks is made,
 // must outlive the place. Errors: those of open_directory(); FAILED_PRECONDITION that names the

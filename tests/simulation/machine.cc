@@ -91,12 +91,13 @@ void NodeLife::open_servers() {
   balancer_->start();
 }
 
-Async<Result<std::unique_ptr<FileSystem>>> NodeLife::open_backups(DirectoryRequest /*request*/) {
+Async<Result<server::OpenedPlace>> NodeLife::open_backups(DirectoryRequest /*request*/) {
   Loop& loop = *parts_[0].loop;
   MemFsOptions options{.random = &parts_[0].shard->random(), .timers = &loop.timers()};
   options.min_latency_us = options_.min_latency_us;
   options.max_latency_us = options_.max_latency_us;
-  co_return std::make_unique<MemFs>(loop.executor(), *backups_disk_, options);
+  co_return server::make_directory_place(
+      std::make_unique<MemFs>(loop.executor(), *backups_disk_, options));
 }
 
 bool NodeLife::read_only() const {

@@ -110,7 +110,7 @@ class NodeLife {
   void open_servers();
   Async<void> end();
   Async<void> stop_server(Part& part);
-  Async<Result<std::unique_ptr<FileSystem>>> open_backups(DirectoryRequest request);
+  Async<Result<server::OpenedPlace>> open_backups(DirectoryRequest request);
 
   SimWorld& world_;
   SimFabric& fabric_;
