@@ -261,8 +261,8 @@ void GatewayWatch::State::take_reason(std::string_view reason) {
   }
 }
 
-// Of a token that it does not know, as after its restart, etcd 3.4 tells a watch only this. Another
-// token is tried once.
+// Of a token that it does not know, as after its restart, an early etcd 3.4 tells a watch only
+// this. Another token is tried once.
 void GatewayWatch::State::take_denial(std::string_view message) {
   token_refused = true;
   if (token.empty() || std::exchange(denied, true)) {
