@@ -8,19 +8,20 @@
 namespace cellar::etcd {
 namespace {
 
-Result<void> check_key(std::string_view key, std::string_view what) {
+Result<void> check_key(std::string_view key, std::string_view what, size_t most = kMaxKeyBytes) {
   if (key.empty()) return fail(Errc::invalid_argument, "etcd: {} is empty", what);
-  if (key.size() > kMaxKeyBytes) {
+  if (key.size() > most) {
     return fail(Errc::invalid_argument, "etcd: {} takes {} bytes, {} are permitted", what,
-                key.size(), kMaxKeyBytes);
+                key.size(), most);
   }
   return {};
 }
 
 Result<void> check(const Keys& keys) {
-  TRY_VOID(check_key(keys.begin, "the begin of a range"));
-  if (keys.end.empty()) return {};
-  TRY_VOID(check_key(keys.end, "the end of a range"));
+  if (keys.end.empty()) return check_key(keys.begin, "a key");
+  // One byte more: the next key behind the longest one.
+  TRY_VOID(check_key(keys.begin, "the begin of a range", kMaxKeyBytes + 1));
+  TRY_VOID(check_key(keys.end, "the end of a range", kMaxKeyBytes + 1));
   if (keys.end != kNoEnd && keys.end <= keys.begin) {
     return fail(Errc::invalid_argument, "etcd: the range from '{}' to '{}' is empty",
                 escape_bytes(keys.begin), escape_bytes(keys.end));

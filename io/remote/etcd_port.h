@@ -25,7 +25,9 @@
 // Watches. A watch tells every change of its keys from a revision on, in order, each once. It
 // survives broken connections by going on behind the last revision that it told. What it cannot
 // tell any more, because etcd has compacted it, it reports as Compacted: the caller reads the keys
-// again and watches from that revision + 1.
+// again and watches from that revision + 1. What a watch told last is where it goes on, and what
+// happens to other keys does not move that: a compaction ends a watch whose keys rest, though it
+// has missed nothing.
 //
 // Leases. Whoever holds a lease must not conclude from it that nobody else acts: a lease tells who
 // is alive, it does not fence.
@@ -60,6 +62,7 @@ inline constexpr int64_t kMaxTimeoutUs = 600'000'000;  // of one call
 // Counts the changes of a whole cluster: each transaction that changes something is one.
 struct RevisionTag;
 using Revision = Strong<RevisionTag, int64_t>;
+inline constexpr int64_t kMaxRevision = INT64_MAX / 2;  // an answer that tells more is refused
 inline constexpr Revision kLatest{0};  // as the revision to read at: the latest, linearizable
 
 struct LeaseTag;
@@ -110,7 +113,7 @@ struct RangeAnswer {
   bool operator==(const RangeAnswer&) const = default;
 };
 
-// The page behind `answer`. REQUIRES: answer.more.
+// The page behind `answer`, whose begin may take kMaxKeyBytes + 1. REQUIRES: answer.more.
 Range next_page(const Range& range, const RangeAnswer& answer);
 
 // A comparison, the guard of a transaction.
@@ -242,6 +245,8 @@ class Watch {
   // The next news; one call at a time. Connections are renewed inside, without a loss. Errors:
   // DEADLINE_EXCEEDED (nothing so far: call again), CANCELLED (closed), FAILED_PRECONDITION (after
   // Compacted), and what etcd refuses: PERMISSION_DENIED, UNAUTHENTICATED, INVALID_ARGUMENT.
+  // DATA_LOSS: the revisions of the cluster are older than what was told, since it was restored
+  // from a backup; what was told may be undone, and the keys have to be read anew.
   virtual Async<Result<WatchNews>> next(int64_t timeout_us) = 0;
   virtual void close() = 0;  // idempotent; ends a next()
 };
@@ -260,9 +265,10 @@ namespace cellar {
 
 // One per loop; everything on that loop. `timeout_us` is from 1 to kMaxTimeoutUs and includes the
 // port's own repetitions. Errors of every call: INVALID_ARGUMENT (a bound; nothing was sent),
-// RESOURCE_EXHAUSTED (kMaxInFlight; etcd's quota or its overload; an answer over kMaxAnswerBytes),
+// RESOURCE_EXHAUSTED (kMaxInFlight; etcd's overload; of reads an answer over kMaxAnswerBytes),
 // CANCELLED (closed), UNAVAILABLE (no endpoint answers), DEADLINE_EXCEEDED, UNAUTHENTICATED,
-// PERMISSION_DENIED. Of calls that change something each of these says: not applied.
+// PERMISSION_DENIED. Of calls that change something each of these says: not applied. That etcd's
+// quota is exceeded is Unknown, with RESOURCE_EXHAUSTED: etcd says so of what it has applied, too.
 class EtcdPort {
  public:
   virtual ~EtcdPort() = default;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/base/log.h"
+#include "io/remote/alarm.h"
 #include "io/remote/etcd/gateway_watch.h"
 #include "io/remote/etcd/json_codec.h"
 
@@ -27,18 +28,20 @@ constexpr const char* kAuthenticate = "/v3/auth/authenticate";
 
 Errc code_of(const Refusal& refusal) { return static_cast<Errc>(refusal.grpc_code); }
 
-// etcd itself says so before it proposes: nothing was applied.
+// etcd itself says so before it proposes: nothing was applied. That its quota is exceeded it says
+// then, too, but also of a change that it has just applied.
 bool is_certain(const Refusal& refusal) {
   if (!refusal.message.starts_with("etcdserver: ")) return false;
   switch (code_of(refusal)) {
     case Errc::invalid_argument:
     case Errc::not_found:
     case Errc::permission_denied:
-    case Errc::resource_exhausted:
     case Errc::failed_precondition:
     case Errc::out_of_range:
     case Errc::unauthenticated:
       return true;
+    case Errc::resource_exhausted:
+      return refusal.message == "etcdserver: too many requests";
     case Errc::unavailable:
       return refusal.message == "etcdserver: no leader";
     default:
@@ -86,7 +89,8 @@ EtcdGateway::EtcdGateway(EtcdOptions options, Network& network, Timers& timers,
       network_(network),
       timers_(timers),
       executor_(executor),
-      random_(random) {}
+      random_(random),
+      login_patience_us_(options_.attempt_us) {}
 
 EtcdGateway::~EtcdGateway() {
   CHECK(watches_.empty(), "{} watches outlive their port", watches_.size());
@@ -94,6 +98,7 @@ EtcdGateway::~EtcdGateway() {
 
 Async<void> EtcdGateway::close() {
   closing_ = true;
+  login_over_.notify_all();
   idle_.clear();
   for (HttpLink* link : busy_) link->close();
   for (GatewayWatch* watch : watches_) watch->close();
@@ -102,13 +107,13 @@ Async<void> EtcdGateway::close() {
 
 // ---- attempts ----
 
-std::string EtcdGateway::request_of(std::string_view path, std::string_view body,
-                                    const Address& to) const {
+std::string EtcdGateway::request_of(std::string_view path, std::string_view body, const Address& to,
+                                    std::string_view token) {
   std::string text = fmt::format(
       "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
       "Grpc-Metadata-hasleader: true\r\nContent-Length: {}\r\n",
       path, format_address(to.host, to.port), body.size());
-  if (!token_.empty()) text += fmt::format("Authorization: {}\r\n", token_);
+  if (!token.empty()) text += fmt::format("Authorization: {}\r\n", token);
   return text.append("\r\n").append(body);
 }
 
@@ -143,11 +148,15 @@ void EtcdGateway::failed(size_t endpoint) {
            format_address(options_.endpoints[current_].host, options_.endpoints[current_].port));
 }
 
-EtcdGateway::Attempt EtcdGateway::judge(Result<HttpAnswer> answer, size_t endpoint) {
+EtcdGateway::Attempt EtcdGateway::judge(Result<HttpAnswer> answer, size_t endpoint,
+                                        const std::string& token) {
   if (!answer) {
-    if (answer.error().code == Errc::data_loss) ++stats_.refused_answers;
-    failed(endpoint);
-    return {std::unexpected(answer.error()), false};
+    const Errc code = answer.error().code;
+    // Another member would give the same answer, which is as large.
+    const bool too_large = code == Errc::resource_exhausted;
+    if (too_large || code == Errc::data_loss) ++stats_.refused_answers;
+    if (!too_large) failed(endpoint);
+    return {std::unexpected(answer.error()), too_large};
   }
   if (answer->status == 200) {
     serving_ = true;
@@ -165,8 +174,9 @@ EtcdGateway::Attempt EtcdGateway::judge(Result<HttpAnswer> answer, size_t endpoi
     return {std::unexpected(std::move(error).outcome(Applied::maybe_applied)), false};
   }
   if (error.code == Errc::unavailable) failed(endpoint);
-  if (error.code == Errc::unauthenticated) token_.clear();  // it has expired
-  const bool final = error.code != Errc::unavailable && error.code != Errc::unauthenticated;
+  const bool of_token = error.code == Errc::unauthenticated || is_about_token(refusal->message);
+  if (of_token) forget_token(token);
+  const bool final = error.code != Errc::unavailable && !of_token;
   return {std::unexpected(std::move(error)), final};
 }
 
@@ -174,14 +184,17 @@ Async<EtcdGateway::Attempt> EtcdGateway::attempt(std::string path, std::string b
                                                  int64_t timeout_us, int64_t patience_us,
                                                  Nature nature) {
   const int64_t until_us = timers_.now_us() + timeout_us;
-  if (!options_.user.empty() && token_.empty() && path != kAuthenticate) {
-    const auto authenticated = co_await authenticate(timeout_us);
+  std::string token;
+  if (path != kAuthenticate) {
+    auto authenticated = co_await authenticate(timeout_us);
     if (!authenticated) {
       const Errc code = authenticated.error().code;
       const bool final = code == Errc::invalid_argument || code == Errc::failed_precondition;
       co_return Attempt{std::unexpected(authenticated.error()), final};
     }
+    token = *std::move(authenticated);
   }
+  if (closing_) co_return Attempt{closed(), true};
   size_t endpoint = 0;
   auto link =
       co_await this->link(std::max<int64_t>(1, until_us - timers_.now_us()), nature, endpoint);
@@ -196,23 +209,59 @@ Async<EtcdGateway::Attempt> EtcdGateway::attempt(std::string path, std::string b
   HttpLink& used = **link;
   const InUse in_use(*this, used);
   auto answer =
-      co_await used.exchange(request_of(path, body, options_.endpoints[endpoint]), left_us);
+      co_await used.exchange(request_of(path, body, options_.endpoints[endpoint], token), left_us);
   if (answer && answer->keeps_alive) keep(std::move(*link), endpoint);
-  co_return judge(std::move(answer), endpoint);
+  co_return judge(std::move(answer), endpoint, token);
 }
 
-Async<Result<void>> EtcdGateway::authenticate(int64_t timeout_us) {
-  const AsyncMutex::Lock lock = co_await authenticating_.lock();
-  if (!token_.empty()) co_return Result<void>();  // another call was first
-  Attempt done = co_await attempt(kAuthenticate, encode_user(options_.user, options_.password),
-                                  std::min(timeout_us, options_.attempt_us), options_.attempt_us,
-                                  Nature::reads);
-  if (!done.body) {
-    done.body.error().applied = Applied::not_applied;  // nothing of the call was sent
-    co_return std::unexpected(std::move(done.body).error());
+Async<Result<std::string>> EtcdGateway::authenticate(int64_t timeout_us) {
+  if (options_.user.empty() || !token_.empty()) co_return token_;
+  const int64_t until_us = timers_.now_us() + timeout_us;
+  const uint64_t before = logins_;
+  if (!std::exchange(login_runs_, true)) spawn(executor_, login());
+  const Alarm alarm(timers_, login_over_, timeout_us);
+  while (logins_ == before && !closing_ && timers_.now_us() < until_us) {
+    co_await login_over_.wait();
   }
-  CO_TRY(token_, decode_token(*done.body));
-  co_return Result<void>();
+  if (closing_) co_return closed();
+  if (logins_ == before) co_return fail(Errc::deadline_exceeded, "etcd: the login took too long");
+  if (login_error_) co_return std::unexpected(*login_error_);
+  if (token_.empty()) co_return fail(Errc::unauthenticated, "etcd: the token is refused already");
+  co_return token_;
+}
+
+// One for all that wait. None of them ends it, and it holds none of them longer than its time.
+Async<void> EtcdGateway::login() {
+  const auto pass = gate_.enter();
+  Attempt done{closed(), true};
+  if (pass) {
+    done = co_await attempt(kAuthenticate, encode_user(options_.user, options_.password),
+                            login_patience_us_, login_patience_us_, Nature::reads);
+  }
+  Result<std::string> token = std::move(done.body);
+  if (token) token = decode_token(*token);
+  login_error_.reset();
+  if (token) {
+    token_ = *std::move(token);
+    login_patience_us_ = options_.attempt_us;
+  } else {
+    login_error_ = std::move(token).error();
+    login_error_->applied = Applied::not_applied;  // nothing of the calls was sent
+    const bool late = login_error_->code == Errc::deadline_exceeded;
+    if (late) login_patience_us_ = std::min(2 * login_patience_us_, kMaxLoginUs);
+  }
+  login_runs_ = false;
+  ++logins_;
+  login_over_.notify_all();
+}
+
+void EtcdGateway::forget_token(const std::string& refused) {
+  if (token_ == refused) token_.clear();
+}
+
+bool EtcdGateway::is_about_token(std::string_view refusal) {
+  return refusal.ends_with("etcdserver: invalid auth token") ||
+         refusal.ends_with("etcdserver: revision of auth store is old");
 }
 
 Result<Gate::Pass> EtcdGateway::enter(int64_t timeout_us) {
@@ -268,7 +317,9 @@ Async<Result<RangeAnswer>> EtcdGateway::range(Range request, int64_t timeout_us)
   CO_TRY_VOID(check(request));
   const auto body = co_await call(kRange, encode(request), timeout_us, Nature::reads);
   if (!body) co_return std::unexpected(body.error());
-  co_return decode_range(*body);
+  auto answer = decode_range(*body, request);
+  if (!answer) ++stats_.refused_answers;
+  co_return answer;
 }
 
 Async<Result<TxnOutcome>> EtcdGateway::txn(Txn request, int64_t timeout_us) {

@@ -12,11 +12,13 @@
 //
 // Traps of the gateway. A renewal of a lease is one message a request, since streamed ones lose
 // their answers. The gateway does not hand on the name in a client certificate, so principals are a
-// user and a password, exchanged for a token that expires. A member that is cut off from the others
+// user and a password, exchanged for a token that expires, or is refused once users have changed;
+// then it is asked for anew, once for all calls that wait. A member that is cut off from the others
 // goes on serving watches, without news, unless a request says that it needs a leader: each does.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -55,6 +57,7 @@ class EtcdGateway final : public EtcdPort {
   static constexpr int64_t kMaxIdleOfChangeUs = 2'000'000;
   static constexpr int64_t kFirstPauseUs = 50'000;  // after every endpoint failed; doubles
   static constexpr int64_t kMaxPauseUs = 500'000;
+  static constexpr int64_t kMaxLoginUs = 16'000'000;
 
   // Errors: INVALID_ARGUMENT (endpoints; a password without TLS). The services must outlive it.
   static Result<std::unique_ptr<EtcdGateway>> make(EtcdOptions options, Network& network,
@@ -125,14 +128,21 @@ class EtcdGateway final : public EtcdPort {
   // What does not change something waits for an answer for at most `patience_us`.
   Async<Attempt> attempt(std::string path, std::string body, int64_t timeout_us,
                          int64_t patience_us, Nature nature);
-  Attempt judge(Result<etcd::HttpAnswer> answer, size_t endpoint);
+  // `token`: which the request had.
+  Attempt judge(Result<etcd::HttpAnswer> answer, size_t endpoint, const std::string& token);
   // A link to the endpoint in use: one that rests, or a new one.
   Async<Result<std::unique_ptr<etcd::HttpLink>>> link(int64_t timeout_us, Nature nature,
                                                       size_t& endpoint);
   void keep(std::unique_ptr<etcd::HttpLink> link, size_t endpoint);
   void failed(size_t endpoint);  // takes the next one, if that is still the one in use
-  Async<Result<void>> authenticate(int64_t timeout_us);
-  std::string request_of(std::string_view path, std::string_view body, const Address& to) const;
+  // The token for a request; empty without a user. Errors: those of the login; nothing was sent.
+  Async<Result<std::string>> authenticate(int64_t timeout_us);
+  Async<void> login();
+  void forget_token(const std::string& refused);  // if that is still the one in use
+  // Whether another token helps: this one has expired, or users have changed since.
+  static bool is_about_token(std::string_view refusal);
+  static std::string request_of(std::string_view path, std::string_view body, const Address& to,
+                                std::string_view token);
   Result<Gate::Pass> enter(int64_t timeout_us);
   // An error that leaves something open becomes Unknown.
   template <class T>
@@ -149,7 +159,11 @@ class EtcdGateway final : public EtcdPort {
   std::vector<Idle> idle_;
   std::set<etcd::HttpLink*> busy_;  // closed by close()
   std::string token_;
-  AsyncMutex authenticating_;
+  bool login_runs_ = false;
+  uint64_t logins_ = 0;               // that are over
+  std::optional<Error> login_error_;  // of the last one
+  int64_t login_patience_us_ = 0;     // twice as long after each login that took too long
+  ConditionVariable login_over_;
   bool closing_ = false;
   size_t in_flight_ = 0;
   std::set<GatewayWatch*> watches_;

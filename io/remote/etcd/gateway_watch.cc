@@ -85,6 +85,7 @@ Async<void> GatewayWatch::State::follow(std::shared_ptr<State> self) {
     state.held.clear();
     state.held_bytes = 0;
     if (state.over()) break;
+    if (how != Stream::unopened && !state.token_refused) state.denied = false;
     const bool well = how == Stream::quiet || state.told > told_before;
     pause_us = well ? EtcdGateway::kFirstPauseUs : std::min(2 * pause_us, EtcdGateway::kMaxPauseUs);
     if (how != Stream::quiet) co_await sleep_us(state.port.timers_, pause_us);
@@ -94,9 +95,8 @@ Async<void> GatewayWatch::State::follow(std::shared_ptr<State> self) {
 
 Async<Result<std::unique_ptr<HttpLink>>> GatewayWatch::State::open() {
   const EtcdOptions& options = port.options_;
-  if (!options.user.empty() && port.token_.empty()) {
-    CO_TRY_VOID(co_await port.authenticate(options.attempt_us));
-  }
+  token_refused = false;
+  CO_TRY(token, co_await port.authenticate(options.attempt_us));
   endpoint = port.current_;
   const Address& to = options.endpoints[endpoint];
   auto opened =
@@ -122,16 +122,18 @@ Async<GatewayWatch::State::Stream> GatewayWatch::State::follow_one() {
   const std::string body = encode(request, Revision(told.value() + 1));
   ++port.stats_.requests;
   Stream how = Stream::unopened;
-  const auto sent = co_await used.send(port.request_of(kWatch, body, options.endpoints[endpoint]),
-                                       options.attempt_us);
+  const Address& to = options.endpoints[endpoint];
+  const auto sent =
+      co_await used.send(EtcdGateway::request_of(kWatch, body, to, token), options.attempt_us);
   if (sent) how = co_await read(used);
-  if (how == Stream::unopened) port.failed(endpoint);
+  if (how == Stream::unopened && !token_refused) port.failed(endpoint);
   co_return how;
 }
 
 Async<GatewayWatch::State::Stream> GatewayWatch::State::read(HttpLink& from) {
   HttpReader reader(0);
   std::string text;
+  size_t seen = 0;
   bool opened = false;
   const auto buffer = std::make_unique<std::byte[]>(HttpLink::kReadBytes);
   const auto ended_so = [&] { return opened ? Stream::broken : Stream::unopened; };
@@ -152,7 +154,8 @@ Async<GatewayWatch::State::Stream> GatewayWatch::State::read(HttpLink& from) {
       if (const auto refusal = decode_refusal(text)) take_refusal(*refusal);
       co_return ended_so();
     }
-    const bool good = take_lines(text, opened);
+    const bool good = take_lines(text, seen, opened);
+    if (std::exchange(behind, false)) co_await compare_revisions();
     if (step == HttpReader::Step::refused || text.size() > kMaxMessageBytes) {
       ++port.stats_.refused_answers;
       co_return ended_so();
@@ -161,16 +164,18 @@ Async<GatewayWatch::State::Stream> GatewayWatch::State::read(HttpLink& from) {
   }
 }
 
-bool GatewayWatch::State::take_lines(std::string& text, bool& opened) {
+bool GatewayWatch::State::take_lines(std::string& text, size_t& seen, bool& opened) {
   size_t at = 0;
   bool good = true;
-  for (size_t end = text.find('\n'); good && end != std::string::npos; end = text.find('\n', at)) {
+  for (size_t end = text.find('\n', seen); good && end != std::string::npos;
+       end = text.find('\n', at)) {
     auto message = decode_watch(std::string_view(text).substr(at, end - at));
     at = end + 1;
     if (!message) ++port.stats_.refused_answers;
     good = message && take(std::move(*message), opened);
   }
   text.erase(0, at);
+  seen = text.size();
   return good;
 }
 
@@ -178,14 +183,15 @@ bool GatewayWatch::State::take(WatchMessage message, bool& opened) {
   if (message.refusal) return take_refusal(*message.refusal);
   if (message.created) {
     opened = true;
+    behind = message.revision < told;
     if (std::exchange(began, true)) ++port.stats_.resumed;
   }
   if (message.cancelled) {
     if (message.compacted.value() > 0) {
       queue(Compacted{message.compacted}, 0);
       compacted = true;
-    } else if (message.reason.find("permission denied") != std::string::npos) {
-      end(Error(Errc::permission_denied, "etcd: " + message.reason));
+    } else {
+      take_reason(message.reason);
     }
     return false;
   }
@@ -235,11 +241,47 @@ bool GatewayWatch::State::take_changes(std::vector<Change> changes, bool fragmen
 
 bool GatewayWatch::State::take_refusal(const Refusal& refusal) {
   const auto code = static_cast<Errc>(refusal.grpc_code);
-  if (code == Errc::unauthenticated) port.token_.clear();
-  if (code == Errc::permission_denied || code == Errc::invalid_argument) {
+  if (code == Errc::unauthenticated || EtcdGateway::is_about_token(refusal.message)) {
+    token_refused = true;
+    port.forget_token(token);
+  } else if (code == Errc::permission_denied) {
+    take_denial(refusal.message);
+  } else if (code == Errc::invalid_argument) {
     end(Error(code, "etcd: " + refusal.message));
   }
   return false;
+}
+
+void GatewayWatch::State::take_reason(std::string_view reason) {
+  if (EtcdGateway::is_about_token(reason)) {
+    token_refused = true;
+    port.forget_token(token);
+  } else if (reason.find("permission denied") != std::string_view::npos) {
+    take_denial(reason);
+  }
+}
+
+// Of a token that it does not know, as after its restart, an early etcd 3.4 tells a watch only
+// this. Another token is tried once.
+void GatewayWatch::State::take_denial(std::string_view message) {
+  token_refused = true;
+  if (token.empty() || std::exchange(denied, true)) {
+    return end(Error(Errc::permission_denied, fmt::format("etcd: {}", message)));
+  }
+  port.forget_token(token);
+}
+
+// A read that is not serializable tells the revision of the cluster.
+Async<void> GatewayWatch::State::compare_revisions() {
+  Range probe{request.keys};
+  probe.limit = 1;
+  probe.keys_only = true;
+  const auto answer = co_await port.range(std::move(probe), port.options_.attempt_us);
+  if (!answer || answer->revision >= told || over()) co_return;
+  end(Error(Errc::data_loss,
+            fmt::format("etcd: the cluster is at revision {}, though {} was told: it was restored "
+                        "from a backup",
+                        answer->revision, told)));
 }
 
 void GatewayWatch::State::queue(WatchNews one, size_t bytes) {

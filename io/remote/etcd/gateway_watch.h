@@ -47,11 +47,16 @@ class GatewayWatch final : public etcd::Watch {
     Async<Stream> follow_one();
     Async<Result<std::unique_ptr<etcd::HttpLink>>> open();
     Async<Stream> read(etcd::HttpLink& link);
-    // Takes the complete lines out of `text`. False: the stream is of no use any more.
-    bool take_lines(std::string& text, bool& opened);
+    // Takes the complete lines out of `text`, the first `seen` bytes of which hold no end of a
+    // line. False: the stream is of no use any more.
+    bool take_lines(std::string& text, size_t& seen, bool& opened);
     bool take(etcd::WatchMessage message, bool& opened);
     bool take_changes(std::vector<etcd::Change> changes, bool fragment);
     bool take_refusal(const etcd::Refusal& refusal);
+    void take_reason(std::string_view reason);  // why etcd cancelled the watch
+    void take_denial(std::string_view message);
+    // Ends the watch if the whole cluster, not only this member, is behind what was told.
+    Async<void> compare_revisions();
     void queue(etcd::WatchNews one, size_t bytes);
     void end(Error why);
     bool over() const { return closed || ended || compacted || port.closing_; }
@@ -76,8 +81,12 @@ class GatewayWatch final : public etcd::Watch {
     size_t held_bytes = 0;
     std::deque<std::pair<etcd::WatchNews, size_t>> news;
     size_t queued_bytes = 0;
-    bool began = false;      // a stream was opened
-    bool compacted = false;  // Compacted is in the queue or was taken
+    std::string token;           // of this stream; empty without a user
+    bool token_refused = false;  // of this stream
+    bool denied = false;         // since the last stream that was permitted
+    bool behind = false;         // this stream began at a revision below `told`
+    bool began = false;          // a stream was opened
+    bool compacted = false;      // Compacted is in the queue or was taken
     bool closed = false;
     std::optional<Error> ended;
     etcd::HttpLink* link = nullptr;

@@ -59,7 +59,7 @@ Async<Result<HttpAnswer>> HttpLink::exchange(std::string request, int64_t timeou
   }
   if (step == HttpReader::Step::refused) {
     stream_->close();
-    Error error(Errc::data_loss,
+    Error error(reader.too_large() ? Errc::resource_exhausted : Errc::data_loss,
                 fmt::format("etcd at {}: {}", format_address(endpoint_.host, endpoint_.port),
                             reader.refusal()));
     co_return std::unexpected(std::move(error).outcome(Applied::maybe_applied));

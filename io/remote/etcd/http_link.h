@@ -31,6 +31,7 @@ class HttpLink {
                                                        int64_t timeout_us);
 
   // One request and its whole answer. An error has an outcome: not_applied if nothing left.
+  // RESOURCE_EXHAUSTED: the answer takes more than kMaxAnswerBytes; DATA_LOSS: it is not HTTP.
   Async<Result<HttpAnswer>> exchange(std::string request, int64_t timeout_us);
 
   // Of a stream: sends the request; then pieces of the answer, 0 bytes at its end.

@@ -1,5 +1,7 @@
 #include "io/remote/etcd/http_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -65,6 +67,9 @@ HttpReader::Step HttpReader::parse() {
     const size_t used = parser.put(boost::asio::buffer(unread_.data() + at, given), error);
     at += used;
     (in_header ? header_bytes_ : fed_bytes_) += used;
+    too_large_ = error == bhttp::error::body_limit ||
+                 (max_body_ > 0 && fed_bytes_ > kMostPerBodyByte * max_body_ + kMaxHeaderBytes);
+    if (too_large_) return refuse(fmt::format("an answer of more than {} bytes", max_body_));
     if (error && error != bhttp::error::need_more) {
       return refuse("the answer is not HTTP: " + error.message());
     }
@@ -81,9 +86,6 @@ HttpReader::Step HttpReader::parse() {
       if (max_body_ == 0 && parser.content_length().value_or(0) > kMaxHeaderBytes) {
         return refuse("a refusal that is too long");
       }
-    }
-    if (max_body_ > 0 && fed_bytes_ > kMostPerBodyByte * max_body_ + kMaxHeaderBytes) {
-      return refuse("the answer is too large");
     }
     if (used == 0) break;
   }

@@ -37,7 +37,8 @@ class HttpReader {
   // The body so far, which is removed here.
   std::string take_body();
   const std::string& refusal() const { return refusal_; }
-  bool begun() const { return begun_; }  // any byte came
+  bool too_large() const { return too_large_; }  // refused because the body is
+  bool begun() const { return begun_; }          // any byte came
 
  private:
   struct State;
@@ -52,6 +53,7 @@ class HttpReader {
   size_t header_bytes_ = 0;
   bool header_checked_ = false;
   bool begun_ = false;
+  bool too_large_ = false;
 };
 
 }  // namespace cellar::etcd

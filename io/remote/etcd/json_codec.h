@@ -29,7 +29,8 @@ struct Refusal {
 };
 
 // Errors of decoding are DATA_LOSS: the answer says nothing.
-Result<RangeAnswer> decode_range(std::string_view text);
+// The items are those of a range: in its keys, in order, up to its limit.
+Result<RangeAnswer> decode_range(std::string_view text, const Range& request);
 // Done or Refused. The answers must be those of the operations of the branch that was applied.
 Result<TxnOutcome> decode_txn(std::string_view text, const Txn& request);
 Result<void> decode_empty(std::string_view text);

@@ -42,6 +42,11 @@ class Reader {
     if (found < 0) note(name);
     return found < 0 ? 0 : found;
   }
+  Revision revision(std::string_view name) const {
+    const int64_t found = count(name);
+    if (found > kMaxRevision) note(name);
+    return Revision(found > kMaxRevision ? 0 : found);
+  }
   uint64_t id(std::string_view name) const {
     const json::value* value = find(name);
     if (value == nullptr) return 0;
@@ -149,30 +154,39 @@ class Document {
   std::string wrong_;
 };
 
-Revision revision_of(const Reader& answer) {
-  return Revision(answer.object("header").count("revision"));
-}
+Revision revision_of(const Reader& answer) { return answer.object("header").revision("revision"); }
 
 KeyValue key_value_of(const Reader& object) {
   KeyValue kv;
   kv.key = object.bytes("key");
   kv.value = object.bytes("value");
-  kv.created = Revision(object.count("create_revision"));
-  kv.modified = Revision(object.count("mod_revision"));
+  kv.created = object.revision("create_revision");
+  kv.modified = object.revision("mod_revision");
   kv.version = object.count("version");
   kv.lease = LeaseId(object.number("lease"));
   if (kv.key.empty()) object.note("key");
   return kv;
 }
 
-RangeAnswer range_of(const Reader& object) {
+bool are_items_of(const Range& request, const std::vector<KeyValue>& items) {
+  const auto most = static_cast<size_t>(request.count_only ? 0 : request.limit);
+  if (items.size() > most) return false;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!request.keys.contains(items[i].key)) return false;
+    if (i > 0 && items[i].key <= items[i - 1].key) return false;
+  }
+  return true;
+}
+
+RangeAnswer range_of(const Reader& object, const Range& request) {
   RangeAnswer answer;
   answer.revision = revision_of(object);
   for (const Reader& one : object.objects("kvs")) answer.items.push_back(key_value_of(one));
   answer.count = object.count("count");
   answer.more = object.flag("more");
-  // next_page() relies on it.
+  // next_page() relies on both: a page that does not go on would have no end.
   if (answer.more && answer.items.empty()) object.note("more");
+  if (!are_items_of(request, answer.items)) object.note("kvs");
   return answer;
 }
 
@@ -188,14 +202,14 @@ OpAnswer op_answer_of(const Reader& object, const Op& op) {
   }
   const Reader body = object.object("response_range");
   if (!body.there()) object.note("response_range");
-  return range_of(body);
+  return range_of(body, std::get<Range>(op));
 }
 
 }  // namespace
 
-Result<RangeAnswer> decode_range(std::string_view text) {
+Result<RangeAnswer> decode_range(std::string_view text, const Range& request) {
   Document document(text);
-  RangeAnswer answer = range_of(document.root());
+  RangeAnswer answer = range_of(document.root(), request);
   if (answer.revision.value() == 0) document.root().note("revision");
   TRY_VOID(document.done());
   return answer;
@@ -345,7 +359,7 @@ Result<WatchMessage> decode_watch(std::string_view line) {
   message.created = result.flag("created");
   message.fragment = result.flag("fragment");
   message.cancelled = result.flag("canceled");
-  message.compacted = Revision(result.count("compact_revision"));
+  message.compacted = result.revision("compact_revision");
   message.reason = result.text("cancel_reason").substr(0, 256);
   for (const Reader& event : result.objects("events")) message.changes.push_back(change_of(event));
   TRY_VOID(document.done());

@@ -62,6 +62,7 @@ void SimEtcd::lose_leader(int64_t for_us) {
   later(for_us, [this] {
     if (!has_leader()) return;
     for (auto& [id, lease] : leases_) lease.until_us = world_.now_us() + lease.ttl_s * 1'000'000;
+    look_in_time();
   });
 }
 
@@ -233,7 +234,7 @@ Result<Granted> SimEtcd::grant(LeaseId id, int64_t ttl_s) {
   Lease& lease = leases_[id];
   lease.ttl_s = std::max(ttl_s, kMinTtlS);
   lease.until_us = world_.now_us() + lease.ttl_s * 1'000'000;
-  later(lease.ttl_s * 1'000'000, [this] { expire(); });
+  look_in_time();
   return Granted{id, lease.ttl_s};
 }
 
@@ -242,7 +243,7 @@ Result<Renewed> SimEtcd::keep_alive(LeaseId id) {
   if (found == leases_.end() || found->second.until_us <= world_.now_us()) return no_lease(id);
   Lease& lease = found->second;
   lease.until_us = world_.now_us() + lease.ttl_s * 1'000'000;
-  later(lease.ttl_s * 1'000'000, [this] { expire(); });
+  look_in_time();
   return Renewed{lease.ttl_s};
 }
 
@@ -261,31 +262,34 @@ void SimEtcd::end_lease(LeaseId id) {
   told();
 }
 
-// Called when a term of some lease could be over. Without a leader nothing expires.
-void SimEtcd::expire() {
-  if (!has_leader()) {
-    return later(leaderless_until_us_ - world_.now_us() + 1, [this] { expire(); });
-  }
-  std::vector<LeaseId> due;
+// A term that was begun anew since is found out by the look, which plans the next one.
+void SimEtcd::look_in_time() {
   int64_t next_us = INT64_MAX;
   for (const auto& [id, lease] : leases_) {
-    if (lease.until_us <= world_.now_us()) {
-      due.push_back(id);
-    } else {
-      next_us = std::min(next_us, lease.until_us);
-    }
+    if (lease.until_us > world_.now_us()) next_us = std::min(next_us, lease.until_us);
   }
-  for (const LeaseId id : due) {
+  if (next_us >= look_us_) return;
+  look_us_ = next_us;
+  later(next_us - world_.now_us(), [this, next_us] {
+    if (look_us_ != next_us) return;  // an earlier one was planned since
+    look_us_ = INT64_MAX;
+    expire();
+  });
+}
+
+// Without a leader nothing expires; the next one begins all terms anew.
+void SimEtcd::expire() {
+  if (!has_leader()) return;
+  for (const auto& [id, lease] : leases_) {
+    if (lease.until_us > world_.now_us()) continue;
     const auto late_us = static_cast<int64_t>(world_.random().below(kExpiryLateUs));
-    later(late_us, [this, id] {
-      const auto found = leases_.find(id);
-      if (found != leases_.end() && found->second.until_us <= world_.now_us()) end_lease(id);
+    later(late_us, [this, gone = id] {
+      const auto found = leases_.find(gone);
+      const bool due = found != leases_.end() && found->second.until_us <= world_.now_us();
+      if (due && has_leader()) end_lease(gone);
     });
   }
-  // A new term that no grant or renewal has begun, but an election.
-  if (next_us != INT64_MAX && due.empty()) {
-    later(next_us - world_.now_us() + 1, [this] { expire(); });
-  }
+  look_in_time();
 }
 
 Result<LeaseState> SimEtcd::time_to_live(LeaseId id) const {

@@ -27,6 +27,8 @@ struct SimEtcdFaults {
   unsigned unanswered = 0;   // applied; the answer is lost
   unsigned late = 0;         // applied up to late_us after it was sent, and not answered
   unsigned repeated = 0;     // applied again up to late_us later: a proxy has sent it again
+  unsigned full = 0;         // of changes: applied or not, answered that etcd's quota is exceeded
+  unsigned progress = 0;     // of a look of a watch at no news: it is told how far it is
   unsigned gap = 0;          // of news of a watch: they come up to gap_us later, over a new stream
   int64_t delay_us = 500;    // most of a way; answers overtake each other
   int64_t late_us = 8'000'000;
@@ -89,6 +91,7 @@ class SimEtcd {
   void put(const etcd::Put& put, int64_t revision);
   void remove(const std::string& key, int64_t revision);
   void end_lease(etcd::LeaseId id);
+  void look_in_time();  // calls expire() when the next term is over
   void expire();
   void told();
 
@@ -98,6 +101,7 @@ class SimEtcd {
   int64_t revision_ = 1;
   int64_t compacted_ = 0;
   int64_t leaderless_until_us_ = 0;
+  int64_t look_us_ = INT64_MAX;  // when expire() is called next
   std::map<std::string, Versions> keys_;
   std::vector<etcd::Change> history_;  // in order of revisions
   std::map<etcd::LeaseId, Lease> leases_;

@@ -18,6 +18,13 @@ std::unexpected<Error> unanswered() {
                              .outcome(Applied::maybe_applied));
 }
 
+// etcd says so before it proposes a change, and also once it has applied it.
+std::unexpected<Error> too_full() {
+  return std::unexpected(
+      Error(Errc::resource_exhausted, "etcd: etcdserver: mvcc: database space exceeded")
+          .outcome(Applied::maybe_applied));
+}
+
 class Counted {
  public:
   explicit Counted(size_t& count) : count_(count) { ++count_; }
@@ -100,7 +107,9 @@ Async<Result<T>> SimEtcdPort::attempt(Apply<T> apply, int64_t timeout_us, Nature
     co_await pause_until(etcd_.leaderless_until_us());
   }
   if (closing_) co_return unanswered();
-  Result<T> answer = apply();
+  const bool full = nature == Nature::changes && random.below(1000) < etcd_.faults().full;
+  Result<T> answer = full && random.one_in(2) ? Result<T>(too_full()) : apply();
+  if (full) answer = too_full();
   if (nature == Nature::changes && random.below(1000) < etcd_.faults().repeated) {
     etcd_.later(static_cast<int64_t>(random.below(late_us)), [apply] { (void)apply(); });
   }
@@ -235,6 +244,8 @@ SimWatch::SimWatch(SimEtcdPort& port, WatchRequest request)
     : port_(port),
       request_(std::move(request)),
       told_(request_.from.value() - 1),
+      seen_(told_),
+      heard_us_(port.now_us()),
       arrival_(port.loop_timers(), &SimWatch::arrive, this) {
   port_.watches_.insert(this);
   port_.etcd_.add_listener(this, [this] { notice(); });
@@ -272,28 +283,41 @@ void SimWatch::arrive(void* self) {
   watch.changed_.notify_all();
 }
 
+void SimWatch::begin_stream() {
+  seen_ = told_;
+  heard_us_ = port_.now_us();
+  compacted_ = told_ + 1 < port_.etcd_.compacted().value();
+}
+
 std::optional<WatchNews> SimWatch::take() {
   if (visible_ == 0) return std::nullopt;  // no stream yet
   SimEtcd& etcd = port_.etcd_;
-  if (std::exchange(new_stream_, false) && told_ + 1 < etcd.compacted().value()) {
-    compacted_ = true;
-    return Compacted{etcd.compacted()};
+  if (!new_stream_ && port_.now_us() - heard_us_ >= SimEtcdPort::kQuietUs) {
+    new_stream_ = true;
+    ++port_.stats_.resumed;
   }
-  if (visible_ <= told_) return std::nullopt;
-  // A message may end behind any revision.
+  const bool reachable = !port_.cut_ && etcd.has_leader();
+  if (reachable && std::exchange(new_stream_, false)) begin_stream();
+  if (compacted_) return Compacted{etcd.compacted()};
   Random& random = etcd.world().random();
-  const auto behind = static_cast<uint64_t>(visible_ - told_);
-  const bool part = random.one_in(3);
-  const int64_t to = part ? told_ + 1 + static_cast<int64_t>(random.below(behind)) : visible_;
-  Changes news;
-  news.changes = etcd.changes(request_.keys, told_ + 1, to, request_.before);
-  told_ = to;
-  if (!news.changes.empty()) {
+  while (seen_ < visible_) {
+    // A message may end behind any revision.
+    const auto behind = static_cast<uint64_t>(visible_ - seen_);
+    const bool part = random.one_in(3);
+    const int64_t to = part ? seen_ + 1 + static_cast<int64_t>(random.below(behind)) : visible_;
+    Changes news;
+    news.changes = etcd.changes(request_.keys, seen_ + 1, to, request_.before);
+    seen_ = to;
+    if (news.changes.empty()) continue;
     news.revision = news.changes.back().now.modified;
+    told_ = news.revision.value();
+    heard_us_ = port_.now_us();
     return news;
   }
-  if (to == visible_ && random.one_in(8)) return Progress{Revision(told_)};
-  return visible_ > told_ ? take() : std::nullopt;
+  if (seen_ <= told_ || random.below(1000) >= etcd.faults().progress) return std::nullopt;
+  told_ = seen_;
+  heard_us_ = port_.now_us();
+  return Progress{Revision(told_)};
 }
 
 Async<Result<WatchNews>> SimWatch::next(int64_t timeout_us) {
@@ -301,10 +325,13 @@ Async<Result<WatchNews>> SimWatch::next(int64_t timeout_us) {
   const OnlyWaiter only(waiting_);
   const int64_t until_us = port_.now_us() + timeout_us;
   std::optional<WatchNews> news;
-  const Alarm alarm(port_.loop_timers(), changed_, timeout_us);
-  while (!closed_ && !port_.closing_ && !compacted_) {
+  while (!over()) {
     news = take();
     if (news || port_.now_us() >= until_us) break;
+    const int64_t reopen_us =
+        new_stream_ ? port_.now_us() + SimEtcdPort::kAttemptUs : heard_us_ + SimEtcdPort::kQuietUs;
+    const Alarm alarm(port_.loop_timers(), changed_,
+                      std::min(reopen_us, until_us) - port_.now_us());
     co_await changed_.wait();
   }
   if (news) co_return *std::move(news);

@@ -21,6 +21,7 @@ class SimEtcdPort final : public EtcdPort {
  public:
   static constexpr int64_t kAttemptUs = 1'000'000;  // as the real one, see EtcdOptions
   static constexpr int64_t kPauseUs = 50'000;       // between attempts
+  static constexpr int64_t kQuietUs = 3'000'000;    // a watch without news is opened again
 
   SimEtcdPort(SimEtcd& etcd, Loop& loop) : etcd_(etcd), loop_(loop) {}
   ~SimEtcdPort() override;
@@ -91,10 +92,14 @@ class SimWatch final : public etcd::Watch {
   static void arrive(void* self);
   void notice();
   std::optional<etcd::WatchNews> take();
+  void begin_stream();
+  bool over() const { return closed_ || compacted_ || port_.closing_; }
 
   SimEtcdPort& port_;
   const etcd::WatchRequest request_;
-  int64_t told_;
+  int64_t told_;            // where the next stream begins: silence does not move it
+  int64_t seen_;            // what this stream has looked at
+  int64_t heard_us_;        // when the stream began, or its last news came
   int64_t visible_ = 0;     // what has arrived
   bool new_stream_ = true;  // what is compacted is found out when a stream begins
   bool compacted_ = false;

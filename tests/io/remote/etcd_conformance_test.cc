@@ -18,12 +18,14 @@ class EtcdConformance : public testing::TestWithParam<std::string> {
       body_ = std::make_unique<SimBody>();
       return;
     }
-    std::vector<Address> endpoints = endpoints_of_environment();
-    if (endpoints.empty()) {
+    Result<std::vector<Address>> endpoints = endpoints_of_environment();
+    ASSERT_TRUE(endpoints.has_value()) << endpoints.error().to_string();
+    if (endpoints->empty()) {
       if (!own_etcd().lacking().empty()) GTEST_SKIP() << own_etcd().lacking();
-      endpoints = {own_etcd().endpoint()};
+      ASSERT_EQ(own_etcd().failure(), "");
+      endpoints->push_back(own_etcd().endpoint());
     }
-    body_ = std::make_unique<GatewayBody>(std::move(endpoints));
+    body_ = std::make_unique<GatewayBody>(*std::move(endpoints));
   }
 
   template <class F>
@@ -147,6 +149,24 @@ TEST_P(EtcdConformance, PagesAreOneMoment) {
       EXPECT_EQ(items[i].key, key(fmt::format("k{:02}", i)));
       EXPECT_EQ(items[i].value, "old");
     }
+  });
+}
+
+TEST_P(EtcdConformance, APageBeginsBehindTheLongestKey) {
+  play([&]() -> Async<void> {
+    const std::string longest(kMaxKeyBytes - key("").size(), 'k');
+    co_await put(longest, "1");
+    co_await put("l", "2");
+    Range page{all()};
+    page.limit = 1;
+    const RangeAnswer first = co_await read(page);
+    EXPECT_EQ(first.items.at(0).key.size(), kMaxKeyBytes);
+    EXPECT_TRUE(first.more);
+    const RangeAnswer second = co_await read(next_page(page, first));
+    EXPECT_EQ(second.items.at(0).key, key("l"));
+    EXPECT_FALSE(second.more);
+    EXPECT_EQ(co_await code_of(Range{{std::string(kMaxKeyBytes + 2, 'k'), std::string(kNoEnd)}}),
+              Errc::invalid_argument);
   });
 }
 
@@ -365,6 +385,22 @@ TEST_P(EtcdConformance, WhatIsCompactedIsToldAsSuch) {
     co_await put("a", "3");
     const auto told = co_await changes(**next, 1);
     EXPECT_EQ(told.at(0).now.value, "3");
+  });
+}
+
+// A watch counts from its last news, as etcd does: changes of other keys do not move it.
+TEST_P(EtcdConformance, ACompactionEndsAQuietWatchThoughItMissedNothing) {
+  play([&]() -> Async<void> {
+    const Done first = co_await put("a", "0");
+    auto watch = port().watch({Keys::one(key("a")), Revision(first.revision.value() + 1)});
+    const auto quiet = co_await (*watch)->next(100'000);
+    EXPECT_EQ(quiet ? Errc::ok : quiet.error().code, Errc::deadline_exceeded);
+    co_await put("elsewhere", "1");
+    const Done last = co_await put("elsewhere", "2");
+    auto compacted = co_await port().compact(last.revision, kTimeoutUs);
+    EXPECT_TRUE(compacted && std::holds_alternative<Compaction>(*compacted));
+    auto news = co_await (*watch)->next(kTimeoutUs);
+    EXPECT_TRUE(news && std::holds_alternative<Compacted>(*news));
   });
 }
 

@@ -4,112 +4,17 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
-
 #include "io/base/random.h"
 #include "io/remote/etcd/base64.h"
 #include "io/remote/etcd/gateway_watch.h"
 #include "io/remote/etcd/http_reader.h"
-#include "tests/io/remote/fake_etcd.h"
-#include "tests/support/certificates.h"
+#include "tests/io/remote/gateway_bed.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::test {
 namespace {
 
 using namespace etcd;
-
-constexpr int64_t kTimeoutUs = 3'000'000;
-
-std::string range_answer(int64_t revision, const std::string& value) {
-  return fmt::format(
-      R"({{"header":{{"revision":"{0}"}},"kvs":[{{"key":"{1}","create_revision":"{0}","mod_revision":"{0}","version":"1","value":"{2}"}}],"count":"1"}})",
-      revision, to_base64("a"), to_base64(value));
-}
-std::string txn_answer(int64_t revision) {
-  return fmt::format(
-      R"({{"header":{{"revision":"{0}"}},"succeeded":true,"responses":[{{"response_put":{{"header":{{"revision":"{0}"}}}}}}]}})",
-      revision);
-}
-std::string created() { return R"({"result":{"header":{"revision":"9"},"created":true}})"; }
-std::string event(int64_t revision) {
-  return fmt::format(R"({{"kv":{{"key":"{}","mod_revision":"{}","version":"1","value":"{}"}}}})",
-                     to_base64("a"), revision, to_base64(std::to_string(revision)));
-}
-std::string events(const std::vector<int64_t>& revisions, bool fragment = false) {
-  std::string list;
-  for (const int64_t revision : revisions) list += (list.empty() ? "" : ",") + event(revision);
-  return fmt::format(R"({{"result":{{"header":{{"revision":"9"}},{}"events":[{}]}}}})",
-                     fragment ? R"("fragment":true,)" : "", list);
-}
-
-class EtcdGatewayTest : public testing::Test {
- protected:
-  ~EtcdGatewayTest() override {
-    // Everything that is suspended goes before what it refers to.
-    if (port_ != nullptr) world_.block_on(loop_, port_->close());
-    world_.crash();
-  }
-
-  FakeEtcd& serve(FakeEtcd::Handler handler, std::shared_ptr<const TlsContext> tls = nullptr) {
-    const std::string host = fmt::format("10.0.0.{}", ++servers_);
-    servers_list_.push_back(
-        std::make_unique<FakeEtcd>(fabric_, loop_, host, std::move(handler), std::move(tls)));
-    options_.endpoints.push_back({host, 2379});
-    world_.run_until_idle();
-    return *servers_list_.back();
-  }
-  EtcdGateway& port() {
-    if (port_ == nullptr) {
-      auto made =
-          EtcdGateway::make(options_, network_, loop_.timers(), loop_.executor(), world_.random());
-      EXPECT_TRUE(made.has_value()) << made.error().to_string();
-      port_ = std::move(*made);
-    }
-    return *port_;
-  }
-  Result<RangeAnswer> read(int64_t timeout_us = kTimeoutUs) {
-    return world_.block_on(loop_, port().range(Range{Keys::one("a")}, timeout_us));
-  }
-  Result<TxnOutcome> put(int64_t timeout_us = kTimeoutUs) {
-    Txn txn;
-    txn.then.push_back(Put{"a", "v"});
-    return world_.block_on(loop_, port().txn(std::move(txn), timeout_us));
-  }
-  // "done", "unknown", or the name of the error, which says: not applied.
-  std::string outcome_of(const Result<TxnOutcome>& outcome) {
-    if (!outcome) {
-      EXPECT_EQ(outcome.error().applied, Applied::not_applied);
-      return std::string(errc_name(outcome.error().code));
-    }
-    if (std::holds_alternative<Done>(*outcome)) return "done";
-    return std::holds_alternative<Unknown>(*outcome) ? "unknown" : "refused";
-  }
-  Result<WatchNews> next(Watch& watch, int64_t timeout_us = kTimeoutUs) {
-    return world_.block_on(loop_, watch.next(timeout_us));
-  }
-  std::vector<int64_t> told(Watch& watch, size_t at_least) {
-    std::vector<int64_t> revisions;
-    while (revisions.size() < at_least) {
-      auto news = next(watch, 60'000'000);
-      if (!news || !std::holds_alternative<Changes>(*news)) break;
-      for (const Change& change : std::get<Changes>(*news).changes) {
-        revisions.push_back(change.now.modified.value());
-      }
-    }
-    return revisions;
-  }
-
-  SimWorld world_{3};
-  SimFabric fabric_{world_};
-  SimLoop& loop_ = world_.add_loop();
-  SimNetwork network_{fabric_, loop_};
-  EtcdOptions options_;
-  int servers_ = 0;
-  int server_calls_ = 0;
-  std::vector<std::unique_ptr<FakeEtcd>> servers_list_;
-  std::unique_ptr<EtcdGateway> port_;
-};
 
 // Answers that no caller may take for one.
 std::vector<Reply> broken_replies() {
@@ -178,12 +83,62 @@ TEST_F(EtcdGatewayTest, WhatDoesNotAnswerTheTransactionLeavesItUnknown) {
   EXPECT_EQ(port().stats().unknown, std::size(answers));
 }
 
-TEST_F(EtcdGatewayTest, AnAnswerOverTheBoundIsRefusedBeforeItIsRead) {
-  std::string body = range_answer(5, std::string(kMaxAnswerBytes, 'x'));
-  serve([&](const Request&) { return json_reply(body); });
-  const auto answer = read();
-  EXPECT_FALSE(answer.has_value());
-  EXPECT_GT(port().stats().refused_answers, 0u);
+TEST_F(EtcdGatewayTest, AnAnswerOverTheBoundIsRefusedOnceAndForAll) {
+  fabric_.set_short_reads(false);
+  const std::string body = range_answer(5, std::string(kMaxAnswerBytes, 'x'));
+  std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  chunked += fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", body.size(), body);
+  Reply reply;
+  FakeEtcd& first = serve([&](const Request&) { return reply; });
+  FakeEtcd& second = serve([&](const Request&) { return reply; });
+  for (const Reply& one : {json_reply(body), Reply{chunked}}) {
+    reply = one;
+    const size_t before = first.requests().size();
+    const auto answer = read();
+    EXPECT_EQ(answer ? Errc::ok : answer.error().code, Errc::resource_exhausted);
+    EXPECT_EQ(outcome_of(put()), "unknown");
+    EXPECT_EQ(first.requests().size(), before + 2);
+  }
+  EXPECT_EQ(second.requests().size(), 0u);
+  EXPECT_EQ(port().stats().failovers, 0u);
+  EXPECT_EQ(port().stats().refused_answers, 4u);
+}
+
+TEST_F(EtcdGatewayTest, APageOfOtherItemsThanThoseAskedForIsRefused) {
+  const auto page = [](const std::vector<std::string>& keys, bool more = false) {
+    std::string list;
+    for (const std::string& key : keys) {
+      list += fmt::format(R"({}{{"key":"{}","mod_revision":"4","create_revision":"4"}})",
+                          list.empty() ? "" : ",", to_base64(key));
+    }
+    return json_reply(fmt::format(R"({{"header":{{"revision":"5"}},"kvs":[{}],"count":"9"{}}})",
+                                  list, more ? R"(,"more":true)" : ""));
+  };
+  Reply reply = page({"b", "c"}, true);
+  serve([&](const Request&) { return reply; });
+  Range range{{"b", "d"}};
+  range.limit = 2;
+  const auto code = [&](const Range& one) {
+    const auto answer = world_.block_on(loop_, port().range(one, kTimeoutUs));
+    return answer ? Errc::ok : answer.error().code;
+  };
+  EXPECT_EQ(code(range), Errc::ok);
+  for (const Reply& wrong : {page({"b", "d"}), page({"a", "b"}), page({"c", "b"}), page({"b", "b"}),
+                             page({"b", "b1", "c"}), page({}, true)}) {
+    reply = wrong;
+    EXPECT_EQ(code(range), Errc::data_loss) << reply.bytes;
+  }
+  reply = page({"b"});
+  range.count_only = true;
+  EXPECT_EQ(code(range), Errc::data_loss);
+}
+
+TEST_F(EtcdGatewayTest, ARevisionThatNoClusterReachesIsRefused) {
+  Reply reply = json_reply(range_answer(kMaxRevision, "v"));
+  serve([&](const Request&) { return reply; });
+  EXPECT_TRUE(read().has_value());
+  reply = json_reply(range_answer(kMaxRevision + 1, "v"));
+  EXPECT_EQ(read().error().code, Errc::data_loss);
 }
 
 // Every prefix and random changes of a good answer: no crash, and no answer but the true one from a
@@ -231,10 +186,11 @@ TEST_F(EtcdGatewayTest, WhatEtcdRefusesBeforeItProposesIsCertain) {
       {400, 3, "etcdserver: duplicate key given in txn request", "INVALID_ARGUMENT"},
       {404, 5, "etcdserver: requested lease not found", "NOT_FOUND"},
       {403, 7, "etcdserver: permission denied", "PERMISSION_DENIED"},
-      {429, 8, "etcdserver: mvcc: database space exceeded", "RESOURCE_EXHAUSTED"},
       {429, 8, "etcdserver: too many requests", "RESOURCE_EXHAUSTED"},
       {412, 9, "etcdserver: authentication is not enabled", "FAILED_PRECONDITION"},
-      // Not certain: etcd had proposed it, or somebody else speaks.
+      // Not certain: etcd had proposed it, or somebody else speaks. The quota is told before the
+      // proposal, and also by the member that has just applied it.
+      {429, 8, "etcdserver: mvcc: database space exceeded", "unknown"},
       {503, 14, "etcdserver: request timed out", "unknown"},
       {503, 14, "etcdserver: request timed out, possibly due to previous leader failure",
        "unknown"},
@@ -426,6 +382,36 @@ TEST_F(EtcdGatewayTest, AWatchThatEtcdRefusesEnds) {
   EXPECT_EQ(std::get<Compacted>(*next(*compacted)).oldest, Revision(8));
 }
 
+// What a stream says of its revision when it begins behind what was told: the cluster tells whether
+// only this member is behind.
+TEST_F(EtcdGatewayTest, AWatchOfAClusterThatWasRestoredEndsAndThatOfALateMemberGoesOn) {
+  int64_t of_cluster = 20;
+  int streams = 0;
+  serve([&](const Request& request) {
+    if (request.path == "/v3/kv/range") return json_reply(range_answer(of_cluster, "v"));
+    Reply reply = stream_reply({created(), events({++streams + 10})});  // created() says 9
+    reply.close = true;
+    return reply;
+  });
+  auto watch = *port().watch({Keys::one("a"), Revision(5)});
+  EXPECT_THAT(told(*watch, 3), testing::ElementsAre(11, 12, 13));
+  of_cluster = 9;
+  Result<WatchNews> news = next(*watch);
+  while (news) news = next(*watch);
+  EXPECT_EQ(news.error().code, Errc::data_loss);
+}
+
+TEST_F(EtcdGatewayTest, AProgressThatNoClusterReachesBreaksTheStream) {
+  int streams = 0;
+  serve([&](const Request&) {
+    if (++streams > 1) return stream_reply({created(), events({5})});
+    return stream_reply({created(), R"({"result":{"header":{"revision":"9223372036854775807"}}})"});
+  });
+  auto watch = *port().watch({Keys::one("a"), Revision(5)});
+  EXPECT_THAT(told(*watch, 1), testing::ElementsAre(5));
+  EXPECT_EQ(port().stats().refused_answers, 1u);
+}
+
 TEST_F(EtcdGatewayTest, AWatchIsReadNoFasterThanItsNewsAreTaken) {
   std::vector<std::string> messages = {created()};
   for (int64_t i = 5; i < 5'005; ++i) messages.push_back(events({i}));
@@ -436,63 +422,6 @@ TEST_F(EtcdGatewayTest, AWatchIsReadNoFasterThanItsNewsAreTaken) {
   const auto rest = told(*watch, 4'999);
   ASSERT_EQ(rest.size(), 4'999u);
   EXPECT_EQ(rest.back(), 5'004);
-}
-
-// ---- authentication ----
-
-TEST_F(EtcdGatewayTest, AUserGetsATokenOverTlsAndAnotherWhenItExpires) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("etcd_tls_{}", ::getpid());
-  Authority authority(folder, "ca");
-  authority.issue("etcd", {.addresses = {"10.0.0.1"}});
-  const auto server_side =
-      *TlsContext::make_server({authority.cert("etcd"), authority.key("etcd")});
-  options_.tls = *TlsContext::make_client({.ca = authority.ca()});
-  std::filesystem::remove_all(folder);
-  options_.user = "root";
-  options_.password = "secret";
-  int tokens = 0;
-  FakeEtcd& server = serve(
-      [&](const Request& request) {
-        if (request.path == "/v3/auth/authenticate") {
-          EXPECT_EQ(request.body, R"({"name":"root","password":"secret"})");
-          return json_reply(fmt::format(R"({{"header":{{}},"token":"t.{}"}})", ++tokens));
-        }
-        const bool fresh =
-            request.head.find(fmt::format("Authorization: t.{}\r\n", tokens)) != std::string::npos;
-        EXPECT_TRUE(fresh || request.head.ends_with(fmt::format("Authorization: t.{}", tokens)));
-        if (server_calls_++ == 1) return refusal_reply(401, 16, "etcdserver: invalid auth token");
-        return json_reply(txn_answer(5));
-      },
-      server_side);
-  EXPECT_EQ(outcome_of(put()), "done");
-  EXPECT_EQ(tokens, 1);
-  EXPECT_EQ(outcome_of(put()), "done");
-  EXPECT_EQ(tokens, 2);
-  EXPECT_EQ(server.count("/v3/kv/txn"), 3u);
-}
-
-TEST_F(EtcdGatewayTest, AWrongPasswordIsToldAtOnce) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("etcd_tls_{}", ::getpid());
-  Authority authority(folder, "ca");
-  authority.issue("etcd", {.addresses = {"10.0.0.1"}});
-  const auto server_side =
-      *TlsContext::make_server({authority.cert("etcd"), authority.key("etcd")});
-  options_.tls = *TlsContext::make_client({.ca = authority.ca()});
-  std::filesystem::remove_all(folder);
-  options_.user = "root";
-  options_.password = "wrong";
-  FakeEtcd& server = serve(
-      [](const Request&) {
-        return refusal_reply(400, 3,
-                             "etcdserver: authentication failed, invalid user ID or password");
-      },
-      server_side);
-  EXPECT_EQ(outcome_of(put()), "INVALID_ARGUMENT");
-  EXPECT_EQ(server.requests().size(), 1u);
-  auto watch = *port().watch({Keys::one("a"), Revision(5)});
-  EXPECT_EQ(next(*watch).error().code, Errc::invalid_argument);
 }
 
 TEST_F(EtcdGatewayTest, APasswordNeedsTlsAndAPortNeedsEndpoints) {

@@ -46,15 +46,18 @@ std::string find_program(const std::string& name) {
 
 }  // namespace
 
-EtcdProcess::EtcdProcess(std::string certificate, std::string key)
-    : certificate_(std::move(certificate)), key_(std::move(key)), program_(find_program("etcd")) {
+EtcdProcess::EtcdProcess(std::string certificate, std::string key, std::vector<std::string> more)
+    : certificate_(std::move(certificate)),
+      key_(std::move(key)),
+      more_(std::move(more)),
+      program_(find_program("etcd")) {
   if (program_.empty()) {
     lacking_ = "there is no etcd; the Debian package is etcd-server";
     return;
   }
   std::string pattern = (fs::temp_directory_path() / "cellar_etcd_XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
-    lacking_ = "no temporary directory";
+    failure_ = "no temporary directory";
     return;
   }
   directory_ = pattern;
@@ -88,6 +91,7 @@ void EtcdProcess::start() {
     words.push_back("--key-file=" + key_);
     words.push_back(fmt::format("--listen-metrics-urls=http://127.0.0.1:{}", health_port_));
   }
+  words.insert(words.end(), more_.begin(), more_.end());
   const std::string log = directory_ + "/log";
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -112,7 +116,7 @@ void EtcdProcess::start() {
   std::ifstream in(log);
   std::ostringstream text;
   text << in.rdbuf();
-  lacking_ = "etcd did not start: " + text.str();
+  failure_ = "etcd did not start: " + text.str();
 }
 
 bool EtcdProcess::answers() const {
@@ -149,13 +153,16 @@ void EtcdProcess::kill_and_start() {
   start();
 }
 
-std::vector<Address> endpoints_of_environment() {
+Result<std::vector<Address>> endpoints_of_environment() {
   std::vector<Address> endpoints;
   const char* text = std::getenv("CELLAR_ETCD_ENDPOINTS");
-  std::istringstream list(text == nullptr ? "" : text);
+  if (text == nullptr) return endpoints;
+  std::istringstream list(text);
   for (std::string one; std::getline(list, one, ',');) {
-    if (auto address = parse_address(one)) endpoints.push_back(*address);
+    TRY(Address address, parse_address(one));
+    endpoints.push_back(std::move(address));
   }
+  if (endpoints.empty()) return fail(Errc::invalid_argument, "CELLAR_ETCD_ENDPOINTS is empty");
   return endpoints;
 }
 

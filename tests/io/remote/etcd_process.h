@@ -15,13 +15,17 @@ namespace cellar::test {
 class EtcdProcess {
  public:
   // With files of a certificate and its key: over TLS.
-  explicit EtcdProcess(std::string certificate = {}, std::string key = {});
+  // `more`: further options of etcd.
+  explicit EtcdProcess(std::string certificate = {}, std::string key = {},
+                       std::vector<std::string> more = {});
   ~EtcdProcess();
   EtcdProcess(const EtcdProcess&) = delete;
   EtcdProcess& operator=(const EtcdProcess&) = delete;
 
-  // Empty: it runs. Otherwise why not: it is not installed, or did not start.
+  // Why there is none: it is not installed. A reason to skip a test.
   const std::string& lacking() const { return lacking_; }
+  // Why the one that is installed does not run. A reason to fail.
+  const std::string& failure() const { return failure_; }
   const Address& endpoint() const { return endpoint_; }
   void stop() { signal(19); }
   void resume() { signal(18); }
@@ -36,9 +40,11 @@ class EtcdProcess {
 
   const std::string certificate_;
   const std::string key_;
+  const std::vector<std::string> more_;
   std::string program_;
   std::string directory_;
   std::string lacking_;
+  std::string failure_;
   Address endpoint_;
   uint16_t peer_port_ = 0;
   uint16_t health_port_ = 0;  // without TLS
@@ -46,7 +52,7 @@ class EtcdProcess {
 };
 
 // The endpoints that CELLAR_ETCD_ENDPOINTS names (HOST:PORT, separated by commas): a cluster that
-// runs already. Empty: there is none.
-std::vector<Address> endpoints_of_environment();
+// runs already. Empty: there is none. INVALID_ARGUMENT: it is set, and names something else.
+Result<std::vector<Address>> endpoints_of_environment();
 
 }  // namespace cellar::test

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "tests/io/remote/etcd_bodies.h"
 #include "tests/io/remote/ledger_callers.h"
@@ -24,6 +25,7 @@ Txn putting(const std::string& key, const std::string& value) {
 TEST(EtcdRestart, AWatchAndRangesGoOnThroughAKill) {
   EtcdProcess etcd;
   if (!etcd.lacking().empty()) GTEST_SKIP() << etcd.lacking();
+  ASSERT_EQ(etcd.failure(), "");
   GatewayBody body({etcd.endpoint()});
   std::vector<int64_t> told;
   bool over = false;
@@ -65,6 +67,7 @@ TEST(EtcdRestart, AWatchAndRangesGoOnThroughAKill) {
 TEST(EtcdRestart, AStoppedEtcdLeavesAChangeUnknownInItsTime) {
   EtcdProcess etcd;
   if (!etcd.lacking().empty()) GTEST_SKIP() << etcd.lacking();
+  ASSERT_EQ(etcd.failure(), "");
   GatewayBody body({etcd.endpoint()});
   body.run([](EtcdBody& b, EtcdProcess& e) -> Async<void> {
     EtcdPort& p = b.port();
@@ -121,6 +124,7 @@ TEST(EtcdUsers, APasswordOpensWhatAnotherUserIsRefused) {
   authority.issue("etcd");
   EtcdProcess etcd(authority.cert("etcd"), authority.key("etcd"));
   if (!etcd.lacking().empty()) GTEST_SKIP() << etcd.lacking();
+  ASSERT_EQ(etcd.failure(), "");
   EtcdOptions options;
   options.endpoints = {etcd.endpoint()};
   options.tls = *TlsContext::make_client({.ca = authority.ca()});
@@ -155,9 +159,94 @@ TEST(EtcdUsers, APasswordOpensWhatAnotherUserIsRefused) {
   std::filesystem::remove_all(folder);
 }
 
+// etcd may forget its tokens when it ends, and refuses those that were not used for a while.
+TEST(EtcdUsers, AWatchGoesOnThroughARestartAndTheEndOfItsToken) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("etcd_token_{}", ::getpid());
+  Authority authority(folder, "ca");
+  authority.issue("etcd");
+  EtcdProcess etcd(authority.cert("etcd"), authority.key("etcd"), {"--auth-token-ttl=2"});
+  if (!etcd.lacking().empty()) GTEST_SKIP() << etcd.lacking();
+  ASSERT_EQ(etcd.failure(), "");
+  EtcdOptions options;
+  options.endpoints = {etcd.endpoint()};
+  options.tls = *TlsContext::make_client({.ca = authority.ca()});
+  options.user = "root";
+  options.password = "secret";
+  ShardLoop loop;
+  TcpNetwork network(loop.executor(), loop.timers());
+  Random random(1);
+  block_on(loop, make_users(network, loop.timers(), etcd.endpoint(), options.tls));
+  auto port = *EtcdGateway::make(options, network, loop.timers(), loop.executor(), random);
+  // With a token of its own, so that the watch has to find out about the other one by itself.
+  auto writer = *EtcdGateway::make(options, network, loop.timers(), loop.executor(), random);
+  {
+    auto watch = *port->watch({Keys::one("a"), Revision(1)});
+    for (int i = 0; i < 3; ++i) {
+      std::optional<Revision> done;
+      for (int tries = 0; tries < 5 && !done; ++tries) {  // the kill breaks a link: Unknown
+        const auto outcome = block_on(loop, writer->txn(putting("a", "v"), kTimeoutUs));
+        const bool well = outcome && std::holds_alternative<Done>(*outcome);
+        if (well) done = std::get<Done>(*outcome).revision;
+      }
+      EXPECT_TRUE(done.has_value()) << i;
+      Revision told;
+      while (done && told < *done) {
+        const auto news = block_on(loop, watch->next(kTimeoutUs));
+        EXPECT_TRUE(news.has_value()) << i << ": " << news.error().to_string();
+        const auto* changes = news ? std::get_if<Changes>(&*news) : nullptr;
+        if (changes == nullptr) break;
+        told = changes->revision;
+      }
+      EXPECT_EQ(told, done.value_or(Revision(-1))) << i;
+      if (i == 0) etcd.kill_and_start();
+      if (i < 2) block_on(loop, sleep_us(loop.timers(), i == 0 ? 1'500'000 : 5'000'000));
+    }
+  }
+  block_on(loop, port->close());
+  block_on(loop, writer->close());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(EtcdProcess, AnEtcdThatDoesNotStartIsAFailureAndNoReasonToSkip) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("etcd_fake_{}", ::getpid());
+  std::filesystem::create_directory(folder);
+  std::filesystem::create_symlink("/bin/false", folder / "etcd");
+  const std::string path = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  ::setenv("PATH", folder.c_str(), 1);
+  {
+    const EtcdProcess etcd;
+    EXPECT_EQ(etcd.lacking(), "");
+    EXPECT_NE(etcd.failure(), "");
+  }
+  std::filesystem::remove_all(folder);
+  {
+    const EtcdProcess etcd;
+    EXPECT_NE(etcd.lacking(), "");
+  }
+  ::setenv("PATH", path.c_str(), 1);
+}
+
+TEST(EtcdProcess, EndpointsThatAreNoneAreAnError) {
+  const char* before = std::getenv("CELLAR_ETCD_ENDPOINTS");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("CELLAR_ETCD_ENDPOINTS", "10.0.0.1:2379,nonsense", 1);
+  EXPECT_FALSE(endpoints_of_environment().has_value());
+  ::setenv("CELLAR_ETCD_ENDPOINTS", "", 1);
+  EXPECT_FALSE(endpoints_of_environment().has_value());
+  ::setenv("CELLAR_ETCD_ENDPOINTS", "10.0.0.1:2379,10.0.0.2:2379", 1);
+  EXPECT_EQ(endpoints_of_environment()->size(), 2u);
+  ::unsetenv("CELLAR_ETCD_ENDPOINTS");
+  EXPECT_TRUE(endpoints_of_environment()->empty());
+  if (before != nullptr) ::setenv("CELLAR_ETCD_ENDPOINTS", kept.c_str(), 1);
+}
+
 // Played by tests/rig/check, which cuts, stops and kills members of a cluster meanwhile.
 TEST(EtcdLedger, HoldsWhileMembersFail) {
-  const std::vector<Address> endpoints = endpoints_of_environment();
+  const Result<std::vector<Address>> named = endpoints_of_environment();
+  ASSERT_TRUE(named.has_value()) << named.error().to_string();
+  const std::vector<Address>& endpoints = *named;
   const char* seconds = std::getenv("CELLAR_ETCD_LEDGER_S");
   if (endpoints.empty() || seconds == nullptr) {
     GTEST_SKIP() << "CELLAR_ETCD_ENDPOINTS and CELLAR_ETCD_LEDGER_S name no cluster and no time";
