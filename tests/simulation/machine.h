@@ -20,6 +20,7 @@
 #include "io/sim/mem_fs.h"
 #include "io/sim/sim_loop.h"
 #include "io/sim/sim_transport.h"
+#include "net/server/backup_places.h"
 #include "net/server/disk_watch.h"
 #include "net/server/requests/backup_jobs.h"
 #include "net/server/shard/shard_server.h"
