@@ -64,6 +64,9 @@ class RadosStore : public testing::Test {
     run(port->close());
     return names;
   }
+  void lose(const std::string& name) {
+    ASSERT_EQ(all_.erase({0, "cellar-backup/node1", name}), 1u) << name;
+  }
   SimRadosObject* touch(const std::string& name) {
     return cluster_.touch("backup", "cellar-backup/node1", name);
   }
@@ -72,7 +75,8 @@ class RadosStore : public testing::Test {
   }
 
   SimWorld world_{3};
-  SimRados cluster_{world_};
+  SimRadosObjects all_;
+  SimRados cluster_{world_, {}, &all_};
   SimLoop& loop_ = world_.add_loop();
   TrustedClock clock_{world_.clock()};
   Random random_{1};
@@ -198,6 +202,34 @@ TEST_F(RadosStore, AMissingOrShortPieceIsDamageAndASilentClusterIsNot) {
   EXPECT_TRUE(is_unreachable(silent.error())) << silent.error().to_string();
   cluster_.hang_us(2 * RadosObjects::kPatienceUs);
   EXPECT_TRUE(is_unreachable(run(blobs().open(kBlob)).error()));
+}
+
+// An incremental backup copies it anew.
+TEST_F(RadosStore, ABlobThatLostAPieceIsListedAsNotSealed) {
+  for (const uint64_t lost : {1, 2}) {
+    ASSERT_TRUE(run(blobs().remove(kBlob)));
+    ASSERT_TRUE(run(write_blob(text_of(3 * kRadosPieceBytes - 9))));
+    EXPECT_TRUE(run(blobs().list()).value().at(0).sealed);
+    lose(piece(lost));
+    const auto there = run(blobs().list()).value();
+    ASSERT_EQ(there.size(), 1u);
+    EXPECT_FALSE(there[0].sealed) << lost;
+  }
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  EXPECT_TRUE(objects().empty());
+}
+
+// The others are listed, and it is replaced or removed.
+TEST_F(RadosStore, ABlobWithADamagedHeadIsListedAsNotSealed) {
+  ASSERT_TRUE(run(write_blob(text_of(2 * kRadosPieceBytes))));
+  touch(head_name(kBlob))->xattrs.clear();
+  const auto there = run(blobs().list());
+  ASSERT_TRUE(there) << there.error().to_string();
+  ASSERT_EQ(there->size(), 1u);
+  EXPECT_FALSE(there->at(0).sealed);
+  EXPECT_EQ(run(blobs().open(kBlob)).error().code, Errc::data_loss);
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  EXPECT_TRUE(objects().empty());
 }
 
 TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
