@@ -190,6 +190,7 @@ TEST_F(RadosDrill, WhatAnInterruptedBackupLeftIsPruned) {
   fill("a", 100);
   ASSERT_TRUE(back_up("whole"));
   const size_t whole = blob_objects();
+  const size_t all = objects_.size();
   fill("b", 100);
   {
     Destination there(node_, objects_);
@@ -207,9 +208,15 @@ TEST_F(RadosDrill, WhatAnInterruptedBackupLeftIsPruned) {
     objects_ = left;
   }
   EXPECT_GT(blob_objects(), whole);
+  // A piece of a removed blob that arrived late, and content of a backup that has no head.
+  for (const char* name :
+       {"0000000400000fff.0123456789abcdef.7", "content/cut/0123456789abcdef/0"}) {
+    objects_[{0, "cellar-backup/node1", name}] = {};
+  }
   Destination there(node_, objects_);
   EXPECT_TRUE(run(engine::prune_backups(*there, 7)).value().empty());
   EXPECT_EQ(blob_objects(), whole);
+  EXPECT_EQ(objects_.size(), all);
   EXPECT_TRUE(verify("whole"));
 }
 

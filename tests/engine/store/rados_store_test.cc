@@ -258,6 +258,41 @@ TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   world_.block_on(other, port->close());
 }
 
+// A write of a large backup was interrupted before its head, a removal behind it; a backup was
+// replaced.
+TEST_F(RadosStore, ContentThatNoHeadNamesIsRemoved) {
+  for (const std::string name : {"monday", "monday.1", "tuesday"}) {
+    ASSERT_TRUE(run(store_->write(name, text_of(2 * kRadosPieceBytes))));
+  }
+  all_[{0, "cellar-backup/node1", "content/monday/0123456789abcdef/0"}] = {};
+  lose("backup/tuesday");
+  const size_t before = objects().size();
+  ASSERT_TRUE(run(store_->remove_remains()));
+  EXPECT_EQ(objects().size(), before - 3);  // also two of tuesday
+  EXPECT_TRUE(run(store_->read("monday")));
+  EXPECT_TRUE(run(store_->read("monday.1")));
+}
+
+TEST_F(RadosStore, AWriteIntoAPoolThatIsNoMoreFails) {
+  auto writer = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  cluster_.remove_pool("backup");
+  (void)run(writer->append(text_of(2 * kRadosPieceBytes)));
+  EXPECT_EQ(run(writer->seal()).error().code, Errc::not_found);
+  (void)run(writer->abandon());
+  EXPECT_EQ(run(store_->write("large", text_of(2 * kRadosPieceBytes))).error().code,
+            Errc::not_found);
+  RadosObjects objects(*port_, runtime_, RadosPool(0));
+  EXPECT_EQ(run(objects.put("any", "content")).error().code, Errc::not_found);
+  EXPECT_EQ(run(blobs().list()).error().code, Errc::not_found);
+}
+
+TEST_F(RadosStore, ABackupThatLostAPieceOfItsContentIsDataLoss) {
+  ASSERT_TRUE(run(store_->write("large", text_of(2 * kRadosPieceBytes))));
+  const std::string attempt = object("backup/large")->xattrs.at("attempt");
+  lose(fmt::format("content/large/{}/1", attempt));
+  EXPECT_EQ(run(store_->read("large")).error().code, Errc::data_loss);
+}
+
 TEST_F(RadosStore, ADamagedBackupIsDataLoss) {
   ASSERT_TRUE(run(store_->write("small", "content")));
   ASSERT_TRUE(run(store_->write("large", text_of(2 * kRadosPieceBytes))));
