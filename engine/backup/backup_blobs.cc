@@ -27,6 +27,11 @@ Async<Result<std::unique_ptr<Blob>>> open_blob(BlobStore& store, BlobId id) {
   co_return blob;
 }
 
+template <class T>
+bool is_loss(const Result<T>& result) {
+  return !result && result.error().code == Errc::data_loss;
+}
+
 // Calls take(chunk) for each part of the blob, in order. `take` may suspend.
 template <class Take>
 Async<Result<void>> each_chunk(BackupBlobs& work, Blob& blob, Take& take) {
@@ -118,12 +123,16 @@ Async<Result<void>> BackupBlobs::compare(BlobStore& store, const BackupBlob& exp
 
 Async<Result<bool>> BackupBlobs::same_tail(BlobStore& a, BlobStore& b, BlobId id) {
   CO_TRY(std::unique_ptr<Blob> first, co_await open_blob(a, id));
-  CO_TRY(std::unique_ptr<Blob> second, co_await open_blob(b, id));
-  if (first->size() != second->size()) co_return false;
+  const auto second = co_await open_blob(b, id);
+  if (is_loss(second)) co_return false;
+  if (!second) co_return std::unexpected(second.error());
+  if (first->size() != (*second)->size()) co_return false;
   const size_t size = std::min<uint64_t>(kTailBytes, first->size());
   CO_TRY(const std::string one, co_await read_blob(*first, first->size() - size, size, kClass));
-  CO_TRY(const std::string other, co_await read_blob(*second, first->size() - size, size, kClass));
-  co_return one == other;
+  const auto other = co_await read_blob(**second, first->size() - size, size, kClass);
+  if (is_loss(other)) co_return false;
+  if (!other) co_return std::unexpected(other.error());
+  co_return one == *other;
 }
 
 Async<Result<std::unique_ptr<TableReader>>> BackupBlobs::open_table(BlobStore& store, BlobId id) {

@@ -29,7 +29,8 @@ class BackupBlobs {
   Async<Result<BackupBlob>> measure(BlobStore& store, BlobId id);
   // Compares size and checksum; DATA_LOSS with the file if they differ.
   Async<Result<void>> compare(BlobStore& store, const BackupBlob& expected);
-  // Whether the last bytes, with a table's checksums and its id, are equal in both.
+  // Whether the last bytes, with a table's checksums and its id, are equal in both. Not if those of
+  // `b` are lost.
   Async<Result<bool>> same_tail(BlobStore& a, BlobStore& b, BlobId id);
   // Opens the table and reads every entry.
   Async<Result<void>> read_entries(BlobStore& store, BlobId id);

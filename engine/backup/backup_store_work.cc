@@ -90,6 +90,7 @@ Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32
     CO_TRY(const BackupFile file, co_await read_backup(store, all[i].name));
     for (const BackupBlob& blob : file.blobs) named.insert(blob.id);
   }
+  CO_TRY_VOID(co_await store.remove_remains());
   CO_TRY(const std::vector<BlobInfo> there, co_await store.blobs().list());
   for (const BlobInfo& blob : there) {
     if (blob.sealed && named.contains(blob.id)) continue;

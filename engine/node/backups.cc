@@ -156,9 +156,16 @@ class Backups::Taking {
       co_return found;
     }
     // Left by an interrupted backup: finished, but not recorded in any backup's file.
-    CO_TRY(found, co_await work_.measure(store_.blobs(), id));
-    CO_TRY_VOID(co_await work_.read_entries(store_.blobs(), id));
+    auto left = co_await measure_left(id);
+    if (!left && left.error().code == Errc::data_loss) co_return found;  // copied anew
+    CO_TRY(found, std::move(left));
     co_return found;
+  }
+
+  Async<Result<BackupBlob>> measure_left(BlobId id) {
+    CO_TRY(const BackupBlob left, co_await work_.measure(store_.blobs(), id));
+    CO_TRY_VOID(co_await work_.read_entries(store_.blobs(), id));
+    co_return left;
   }
 
   BlobStore& blobs_;

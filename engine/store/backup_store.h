@@ -29,6 +29,9 @@ class BackupStore {
   // Atomic and durable; replaces. REQUIRES: the store is claimed.
   virtual Async<Result<void>> write(std::string name, std::string content) = 0;
   virtual Async<Result<void>> remove(std::string name) = 0;  // durable; OK if absent
+  // Removes what interrupted writes and removals of backups have left, where they leave something.
+  // Not of blobs. REQUIRES: no write() is under way, also of another process.
+  virtual Async<Result<void>> remove_remains() { co_return Result<void>(); }
   virtual BlobStore& blobs() = 0;
 };
 

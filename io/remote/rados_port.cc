@@ -106,6 +106,10 @@ Result<void> RadosPort::admit(const RadosRequest& request, int64_t timeout_us) c
     return fail(Errc::invalid_argument, "a RADOS object's name has 1 to {} bytes, not {}",
                 kMaxNameBytes, name.size());
   }
+  // 0 is the whole object for RADOS.
+  if (request.kind == RadosRequest::Kind::read && request.size == 0) {
+    return fail(Errc::invalid_argument, "a read of 0 bytes of '{}'", escape_bytes(name));
+  }
   if (request.cost_bytes > kMaxCallBytes) {
     return fail(Errc::invalid_argument, "{} '{}' has {} bytes, where {} are possible",
                 verb_of(request.kind), name, request.cost_bytes, kMaxCallBytes);

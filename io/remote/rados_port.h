@@ -112,8 +112,8 @@ class RadosPort {
 
   // Reads: NOT_FOUND names the object; DEADLINE_EXCEEDED and UNAVAILABLE may be tried again;
   // DATA_LOSS if no replica is intact.
-  // Fewer bytes than `size` only at the end of the object. `any_replica` may be used for content
-  // that does not change any more: another replica than the primary may answer.
+  // `size` is 1 or more; fewer bytes come only at the end of the object. `any_replica` may be used
+  // for content that does not change any more: another replica than the primary may answer.
   Async<Result<RadosBytes>> read(RadosObject object, uint64_t offset, size_t size,
                                  int64_t timeout_us, bool any_replica = false);
   Async<Result<RadosStat>> stat(RadosObject object, int64_t timeout_us);

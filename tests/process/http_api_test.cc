@@ -568,6 +568,18 @@ TEST_F(HttpPeers, ABackupIsTakenIntoTheScheduledDirectory) {
             "");
 }
 
+// The alert on failed backups sees it: no cluster is configured.
+TEST_F(HttpPeers, AScheduledBackupWhosePlaceCannotBeOpenedIsAFailedOne) {
+  start({"--backup-directories", "rados:p", "--backup-into", "rados:p/n1", "--backup-every", "1s"});
+  json::value told;
+  for (int i = 0; i < 200; ++i) {
+    told = json::parse(get("/api/v1/backups").body);
+    if (told.at("failed").as_int64() > 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(told.at("failed").as_int64(), 1) << json::serialize(told);
+}
+
 // A node with principals: they have the same permissions over HTTP as over the protocol.
 class HttpPrincipals : public HttpBed {
  protected:

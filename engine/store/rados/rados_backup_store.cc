@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kSourceName = "SOURCE";
 constexpr std::string_view kBackupPrefix = "backup/";
+constexpr std::string_view kContent = "content/";
 
 // The attributes of a backup's object.
 struct BackupHead {
@@ -25,7 +26,9 @@ struct BackupHead {
 std::string backup_head_name(std::string_view backup) {
   return fmt::format("{}{}", kBackupPrefix, backup);
 }
-std::string pieces_prefix(std::string_view backup) { return fmt::format("content/{}/", backup); }
+std::string pieces_prefix(std::string_view backup) {
+  return fmt::format("{}{}/", kContent, backup);
+}
 std::string content_name(std::string_view backup, std::string_view attempt, uint64_t number) {
   return fmt::format("{}{}/{:x}", pieces_prefix(backup), attempt, number);
 }
@@ -87,10 +90,8 @@ class RadosBackupStore final : public BackupStore {
     head.crc = crc32c(content);
     if (content.size() > kRadosPieceBytes) {
       for (size_t at = 0; at < content.size(); at += kRadosPieceBytes) {
-        RadosWrite piece;
-        piece.write_full(content.substr(at, kRadosPieceBytes));
         const std::string to = content_name(name, head.attempt, head.pieces++);
-        CO_TRY_VOID(co_await objects_.write(to, std::move(piece)));
+        CO_TRY_VOID(co_await objects_.put(to, content.substr(at, kRadosPieceBytes)));
       }
       content.clear();
     }
@@ -105,6 +106,28 @@ class RadosBackupStore final : public BackupStore {
     // Also those of a write that was interrupted.
     CO_TRY(const std::vector<std::string> pieces, co_await objects_.list(pieces_prefix(name)));
     for (const std::string& piece : pieces) {
+      CO_TRY_VOID(co_await objects_.remove(piece));
+    }
+    co_return Result<void>();
+  }
+
+  // Content of attempts that no head names.
+  Async<Result<void>> remove_remains() override {
+    CO_TRY(const std::vector<std::string> pieces, co_await objects_.list(std::string(kContent)));
+    std::string backup;  // of the head
+    std::optional<std::string> attempt;
+    for (const std::string& piece : pieces) {
+      const size_t end = piece.find('/', kContent.size());
+      if (end == std::string::npos) continue;
+      const std::string name = piece.substr(kContent.size(), end - kContent.size());
+      if (name != backup) {
+        CO_TRY(const auto head, co_await head_of(name));
+        backup = name;
+        attempt = head ? std::optional(head->attempt) : std::nullopt;
+      }
+      if (attempt && piece.starts_with(fmt::format("{}{}/", pieces_prefix(name), *attempt))) {
+        continue;
+      }
       CO_TRY_VOID(co_await objects_.remove(piece));
     }
     co_return Result<void>();
@@ -153,8 +176,12 @@ class RadosBackupStore final : public BackupStore {
   }
 
   Async<Result<void>> read_into(std::string object, std::string& content) {
-    CO_TRY(const auto bytes, co_await objects_.read(object, 0, kRadosPieceBytes, false));
-    content.append(bytes.data);
+    const auto bytes = co_await objects_.read(object, 0, kRadosPieceBytes, false);
+    if (!bytes && bytes.error().code == Errc::not_found) {
+      co_return fail(Errc::data_loss, "RADOS object '{}' in {} is missing", object, text());
+    }
+    if (!bytes) co_return std::unexpected(bytes.error());
+    content.append(bytes->data);
     co_return Result<void>();
   }
 

@@ -119,10 +119,8 @@ Async<void> RadosBlobWriter::hand_over() {
 
 Async<void> RadosBlobWriter::write_piece(RadosBlobWriter& self, uint64_t number,
                                          std::string content) {
-  RadosWrite write;
-  write.write_full(std::move(content));
   auto made =
-      co_await self.objects_.write(piece_name(self.id_, self.attempt_, number), std::move(write));
+      co_await self.objects_.put(piece_name(self.id_, self.attempt_, number), std::move(content));
   if (!made && !self.error_) self.error_ = std::move(made).error();
   --self.in_flight_;
   self.landed_.notify_all();

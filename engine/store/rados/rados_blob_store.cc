@@ -1,7 +1,6 @@
 #include "engine/store/rados/rados_blob_store.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "engine/store/rados/rados_blob.h"
@@ -40,38 +39,62 @@ Async<Result<std::unique_ptr<Blob>>> RadosBlobStore::open(BlobId id) {
 }
 
 Async<Result<std::vector<BlobInfo>>> RadosBlobStore::list() {
-  std::vector<BlobInfo> blobs;
+  std::vector<Listed> listed;
   CO_TRY(const std::vector<std::string> names, co_await objects_.list(""));
-  // The pieces of a blob are neighbours, because names are sorted.
+  // The objects of a blob are neighbours, because names are sorted.
   for (const std::string& name : names) {
     const auto piece = parse_piece_name(name);
-    if (!piece || (!blobs.empty() && blobs.back().id == piece->id)) continue;
-    blobs.push_back({piece->id, 0, false});
+    if (!piece) continue;
+    if (listed.empty() || listed.back().blob.id != piece->id) listed.push_back({{piece->id}, {}});
+    if (piece->number > 0) ++listed.back().pieces[piece->attempt];
   }
-  CO_TRY_VOID(co_await look_at_heads(blobs));
+  CO_TRY_VOID(co_await look_at_heads(listed));
+  std::vector<BlobInfo> blobs;
+  blobs.reserve(listed.size());
+  for (const Listed& one : listed) blobs.push_back(one.blob);
   co_return blobs;
 }
 
-Async<Result<void>> RadosBlobStore::look_at_heads(std::vector<BlobInfo>& blobs) {
+Async<Result<void>> RadosBlobStore::look_at(Listed& listed) {
+  BlobInfo& blob = listed.blob;
+  const auto head = co_await read_head(objects_, blob.id);
+  if (!head) {
+    // A damaged head is no sealed blob: it is replaced, or removed, and the others are listed.
+    if (head.error().code == Errc::not_found || head.error().code == Errc::data_loss) {
+      co_return Result<void>();
+    }
+    co_return std::unexpected(head.error());
+  }
+  blob.size = head->size;
+  blob.sealed = head->sealed;
+  if (!blob.sealed) co_return Result<void>();
+  const uint64_t wanted = pieces_of(head->size);
+  if (listed.pieces[head->attempt] + 1 == wanted) co_return Result<void>();
+  // It was sealed after its pieces were listed, or one is lost.
+  for (uint64_t number = 1; number < wanted && blob.sealed; ++number) {
+    const auto there = co_await objects_.xattrs(piece_name(blob.id, head->attempt, number));
+    if (there) continue;
+    if (there.error().code != Errc::not_found) co_return std::unexpected(there.error());
+    blob.sealed = false;
+  }
+  co_return Result<void>();
+}
+
+Async<Result<void>> RadosBlobStore::look_at_heads(std::vector<Listed>& listed) {
   std::optional<Error> error;
   size_t next = 0;
   size_t running = 0;
   ConditionVariable over;
   const auto look = [&]() -> Async<void> {
-    while (next < blobs.size() && !error) {
-      BlobInfo& blob = blobs[next++];
-      const auto head = co_await read_head(objects_, blob.id);
-      if (head) {
-        blob.sealed = head->sealed;
-        blob.size = head->size;
-      } else if (head.error().code != Errc::not_found) {
-        error = head.error();
-      }
+    while (next < listed.size() && !error) {
+      Listed& one = listed[next++];
+      const auto looked = co_await look_at(one);
+      if (!looked) error = looked.error();
     }
     --running;
     over.notify_all();
   };
-  for (size_t i = 0; i < std::min(kHeadsInFlight, blobs.size()); ++i) {
+  for (size_t i = 0; i < std::min(kHeadsInFlight, listed.size()); ++i) {
     ++running;
     spawn(objects_.runtime().executor, look);
   }

@@ -16,7 +16,9 @@
 // place is the rule (net/server/OPERATIONS.md).
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/store/blob_store.h"
@@ -36,12 +38,19 @@ class RadosBlobStore final : public BlobStore {
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                     IoClass io_class) override;
   Async<Result<std::unique_ptr<Blob>>> open(BlobId id) override;
-  // Looks at every object of the pool (RadosPort::list).
+  // Looks at every object of the pool (RadosPort::list). A blob that lost a piece, or whose head is
+  // damaged, is not sealed.
   Async<Result<std::vector<BlobInfo>>> list() override;
   Async<Result<void>> remove(BlobId id) override;
 
  private:
-  Async<Result<void>> look_at_heads(std::vector<BlobInfo>& blobs);
+  struct Listed {
+    BlobInfo blob;
+    std::map<std::string, uint64_t> pieces;  // how many, by attempt; without the head
+  };
+
+  Async<Result<void>> look_at_heads(std::vector<Listed>& listed);
+  Async<Result<void>> look_at(Listed& listed);
   Async<Result<void>> remove_remains(BlobId id);
 
   RadosObjects& objects_;

@@ -43,6 +43,14 @@ Async<Result<RadosObjects::Made>> RadosObjects::write(std::string name, RadosWri
   }
 }
 
+Async<Result<void>> RadosObjects::put(std::string name, std::string content) {
+  RadosWrite write;
+  write.write_full(std::move(content));
+  CO_TRY(const Made made, co_await this->write(name, std::move(write)));
+  if (made == Made::yes) co_return Result<void>();
+  co_return fail(Errc::not_found, "RADOS object '{}' cannot be written: its pool is no more", name);
+}
+
 Async<Result<void>> RadosObjects::remove(std::string name) {
   RadosWrite write;
   write.remove();

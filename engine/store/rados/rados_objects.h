@@ -38,6 +38,8 @@ class RadosObjects {
   // RESOURCE_EXHAUSTED: the pool is full. UNAVAILABLE: not settled within kPatienceUs, maybe
   // applied, also later.
   Async<Result<Made>> write(std::string name, RadosWrite write);
+  // Replaces the whole content. NOT_FOUND if the cluster has no such pool any more.
+  Async<Result<void>> put(std::string name, std::string content);
   Async<Result<void>> remove(std::string name);  // OK if absent
   // NOT_FOUND; DATA_LOSS; is_unreachable() (blob_store.h) after kPatienceUs.
   Async<Result<RadosBytes>> read(std::string name, uint64_t offset, size_t size, bool any_replica);

@@ -62,6 +62,7 @@ struct SimRados::Pool {
   std::string name;
   bool erasure_coded = false;
   std::vector<Group> groups;
+  bool removed = false;
 };
 
 SimRados::SimRados(SimWorld& world, SimRadosOptions options, SimRadosObjects* objects)
@@ -187,6 +188,7 @@ SimRados::Group& SimRados::group_of(const Key& key) {
 }
 
 int SimRados::carry_out(const Message& message, Answer& answer) {
+  if (pools_[std::get<0>(message.key)].removed) return -ENOENT;
   if (message.is_write()) {
     Group& group = group_of(message.key);
     const auto known = group.results.find(message.id());
@@ -361,6 +363,14 @@ void SimRados::hang_us(int64_t us) {
   hangs_until_us_ = std::max(hangs_until_us_, world_.now_us() + us);
 }
 
+void SimRados::remove_pool(const std::string& name) {
+  for (uint32_t i = 0; i < pools_.size(); ++i) {
+    if (pools_[i].name != name) continue;
+    pools_[i].removed = true;
+    std::erase_if(objects_, [i](const auto& entry) { return std::get<0>(entry.first) == i; });
+  }
+}
+
 const SimRadosObject* SimRados::peek(const std::string& pool, const std::string& name_space,
                                      const std::string& name) const {
   for (uint32_t i = 0; i < pools_.size(); ++i) {
@@ -392,7 +402,7 @@ Async<Result<RadosPool>> SimRadosPort::open_pool(std::string pool, std::string n
   co_await sleep_us(timers_, cluster_.network_us());
   CO_TRY_VOID(admit_pool(pools_.size()));
   for (uint32_t i = 0; i < cluster_.pools_.size(); ++i) {
-    if (cluster_.pools_[i].name != pool) continue;
+    if (cluster_.pools_[i].name != pool || cluster_.pools_[i].removed) continue;
     pools_.push_back({i, std::move(name_space)});
     co_return RadosPool(static_cast<uint32_t>(pools_.size() - 1));
   }
@@ -404,6 +414,9 @@ Async<Result<std::vector<std::string>>> SimRadosPort::list(RadosPool pool, std::
   if (is_closed())
     co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
   const OpenPool& open = pools_.at(pool.value());
+  if (cluster_.pools_[open.index].removed) {
+    co_return fail(Errc::not_found, "the Ceph cluster has the pool no more");
+  }
   std::vector<std::string> names;
   for (const auto& [key, object] : cluster_.objects_) {
     const auto& [index, name_space, name] = key;

@@ -85,6 +85,8 @@ class SimRados {
   SimRados& operator=(const SimRados&) = delete;
 
   void add_pool(std::string name, bool erasure_coded = false);
+  // With its objects; clients that have it open are told ENOENT.
+  void remove_pool(const std::string& name);
   // Must be destroyed before the cluster.
   std::unique_ptr<RadosPort> connect(Loop& loop, RadosShare share = RadosPort::share_of(1));
 

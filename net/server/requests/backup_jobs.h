@@ -74,6 +74,8 @@ class BackupJobs {
   // NOT_FOUND.
   Async<Result<void>> start(BackupJob job, std::string allowed, uint64_t rate_bytes_per_s);
   const BackupJobStatus& status() const { return status_; }
+  // A job runs or opens its directory: start() would refuse another.
+  bool busy() const { return opening_ || status_.running; }
   const BackupCounts& counts() const { return counts_; }
   void cancel() { status_.progress.cancelled = true; }
   // Same errors, and RESOURCE_EXHAUSTED if kMaxLists are in progress.

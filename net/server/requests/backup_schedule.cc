@@ -94,10 +94,11 @@ Async<Result<void>> BackupSchedule::take() {
 Async<Result<void>> BackupSchedule::carry_out(BackupJob job) {
   const BackupOptions& backup = home_.options().backup;
   const bool takes = job.kind == BackupJob::Kind::take;
+  const bool busy = jobs_.busy();
   auto begun = co_await jobs_.start(std::move(job), backup.directories, backup.rate_bytes_per_s);
   // A directory that cannot be opened is a failed backup, though there was no job. Another job that
   // runs is none.
-  if (!begun && takes && begun.error().code != Errc::failed_precondition) jobs_.count(false);
+  if (!begun && takes && !busy) jobs_.count(false);
   if (!begun) co_return std::unexpected(std::move(begun).error());
   const uint64_t number = jobs_.status().number;
   while (jobs_.status().running && jobs_.status().number == number) {

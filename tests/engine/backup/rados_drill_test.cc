@@ -101,9 +101,22 @@ class RadosDrill : public testing::Test {
     return count;
   }
 
-  TestNode node_{options_of(2)};
+  explicit RadosDrill(const TestNodeOptions& options = options_of(2)) : node_(options) {}
+
+  TestNode node_;
   SimRadosObjects objects_;
   BackupProgress progress_;
+};
+
+class RadosDrillOfLargeBlobs : public RadosDrill {
+ protected:
+  RadosDrillOfLargeBlobs() : RadosDrill(large_memtables()) {}
+  static TestNodeOptions large_memtables() {
+    TestNodeOptions options = options_of(1);
+    options.engine.memtable_bytes = 16u << 20;
+    options.engine.table_bytes = 64u << 20;
+    return options;
+  }
 };
 
 TEST_F(RadosDrill, TheRestoreDrill) {
@@ -177,6 +190,7 @@ TEST_F(RadosDrill, WhatAnInterruptedBackupLeftIsPruned) {
   fill("a", 100);
   ASSERT_TRUE(back_up("whole"));
   const size_t whole = blob_objects();
+  const size_t all = objects_.size();
   fill("b", 100);
   {
     Destination there(node_, objects_);
@@ -194,9 +208,15 @@ TEST_F(RadosDrill, WhatAnInterruptedBackupLeftIsPruned) {
     objects_ = left;
   }
   EXPECT_GT(blob_objects(), whole);
+  // A piece of a removed blob that arrived late, and content of a backup that has no head.
+  for (const char* name :
+       {"0000000400000fff.0123456789abcdef.7", "content/cut/0123456789abcdef/0"}) {
+    objects_[{0, "cellar-backup/node1", name}] = {};
+  }
   Destination there(node_, objects_);
   EXPECT_TRUE(run(engine::prune_backups(*there, 7)).value().empty());
   EXPECT_EQ(blob_objects(), whole);
+  EXPECT_EQ(objects_.size(), all);
   EXPECT_TRUE(verify("whole"));
 }
 
@@ -254,6 +274,41 @@ TEST_F(RadosDrill, ADamagedOrMissingPieceIsDataLossByTheNameOfTheBlob) {
   EXPECT_EQ(restore("b", "copy").error().code, Errc::data_loss);
   piece->content.pop_back();
   EXPECT_EQ(verify("b").error().code, Errc::data_loss);
+}
+
+// A piece that was lost in the cluster is noticed by the next backup, which copies the blob anew.
+TEST_F(RadosDrillOfLargeBlobs, ALaterBackupBringsABlobThatLostAPieceAgain) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}, {"m"}));
+  Random random(1);
+  for (int i = 0; i < 110; ++i) {
+    std::string value(90'000, ' ');
+    for (char& c : value) c = static_cast<char>(random.below(256));
+    ASSERT_TRUE(node_.set("t", fmt::format("a{:03}", i), "f:q", kStartUs + i, value));
+  }
+  ASSERT_TRUE(node_.compact("t"));
+  ASSERT_TRUE(back_up("b0"));  // one blob of three pieces
+  for (int lost = 1; lost <= 2; ++lost) {
+    const auto is_it = [lost](const auto& entry) {
+      return std::get<2>(entry.first).ends_with(fmt::format(".{}", lost));
+    };
+    ASSERT_EQ(std::erase_if(objects_, is_it), 1u);
+    EXPECT_EQ(verify(fmt::format("b{}", lost - 1)).error().code, Errc::data_loss);
+    const std::string next = fmt::format("b{}", lost);
+    const auto done = back_up(next);
+    ASSERT_TRUE(done) << done.error().to_string();
+    const auto verified = verify(next);
+    EXPECT_TRUE(verified) << verified.error().to_string();
+    // An earlier one, which names the same blob, is whole again.
+    EXPECT_TRUE(verify("b0"));
+  }
+  // One that is there but short.
+  for (auto& [key, object] : objects_) {
+    if (std::get<2>(key).ends_with(".2")) object.content.resize(5);
+  }
+  EXPECT_EQ(verify("b2").error().code, Errc::data_loss);
+  const auto done = back_up("b3");
+  ASSERT_TRUE(done) << done.error().to_string();
+  EXPECT_TRUE(verify("b3"));
 }
 
 }  // namespace

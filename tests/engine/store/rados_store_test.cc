@@ -64,6 +64,9 @@ class RadosStore : public testing::Test {
     run(port->close());
     return names;
   }
+  void lose(const std::string& name) {
+    ASSERT_EQ(all_.erase({0, "cellar-backup/node1", name}), 1u) << name;
+  }
   SimRadosObject* touch(const std::string& name) {
     return cluster_.touch("backup", "cellar-backup/node1", name);
   }
@@ -72,7 +75,8 @@ class RadosStore : public testing::Test {
   }
 
   SimWorld world_{3};
-  SimRados cluster_{world_};
+  SimRadosObjects all_;
+  SimRados cluster_{world_, {}, &all_};
   SimLoop& loop_ = world_.add_loop();
   TrustedClock clock_{world_.clock()};
   Random random_{1};
@@ -200,6 +204,34 @@ TEST_F(RadosStore, AMissingOrShortPieceIsDamageAndASilentClusterIsNot) {
   EXPECT_TRUE(is_unreachable(run(blobs().open(kBlob)).error()));
 }
 
+// An incremental backup copies it anew.
+TEST_F(RadosStore, ABlobThatLostAPieceIsListedAsNotSealed) {
+  for (const uint64_t lost : {1, 2}) {
+    ASSERT_TRUE(run(blobs().remove(kBlob)));
+    ASSERT_TRUE(run(write_blob(text_of(3 * kRadosPieceBytes - 9))));
+    EXPECT_TRUE(run(blobs().list()).value().at(0).sealed);
+    lose(piece(lost));
+    const auto there = run(blobs().list()).value();
+    ASSERT_EQ(there.size(), 1u);
+    EXPECT_FALSE(there[0].sealed) << lost;
+  }
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  EXPECT_TRUE(objects().empty());
+}
+
+// The others are listed, and it is replaced or removed.
+TEST_F(RadosStore, ABlobWithADamagedHeadIsListedAsNotSealed) {
+  ASSERT_TRUE(run(write_blob(text_of(2 * kRadosPieceBytes))));
+  touch(head_name(kBlob))->xattrs.clear();
+  const auto there = run(blobs().list());
+  ASSERT_TRUE(there) << there.error().to_string();
+  ASSERT_EQ(there->size(), 1u);
+  EXPECT_FALSE(there->at(0).sealed);
+  EXPECT_EQ(run(blobs().open(kBlob)).error().code, Errc::data_loss);
+  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  EXPECT_TRUE(objects().empty());
+}
+
 TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   ASSERT_TRUE(run(write_blob(text_of(5 * kRadosPieceBytes - 7))));
   std::vector<std::string> pieces;
@@ -224,6 +256,41 @@ TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   ASSERT_TRUE(world_.block_on(other, store->blobs().remove(kBlob)));
   for (const std::string& name : pieces) EXPECT_EQ(object(name), nullptr) << name;
   world_.block_on(other, port->close());
+}
+
+// A write of a large backup was interrupted before its head, a removal behind it; a backup was
+// replaced.
+TEST_F(RadosStore, ContentThatNoHeadNamesIsRemoved) {
+  for (const std::string name : {"monday", "monday.1", "tuesday"}) {
+    ASSERT_TRUE(run(store_->write(name, text_of(2 * kRadosPieceBytes))));
+  }
+  all_[{0, "cellar-backup/node1", "content/monday/0123456789abcdef/0"}] = {};
+  lose("backup/tuesday");
+  const size_t before = objects().size();
+  ASSERT_TRUE(run(store_->remove_remains()));
+  EXPECT_EQ(objects().size(), before - 3);  // also two of tuesday
+  EXPECT_TRUE(run(store_->read("monday")));
+  EXPECT_TRUE(run(store_->read("monday.1")));
+}
+
+TEST_F(RadosStore, AWriteIntoAPoolThatIsNoMoreFails) {
+  auto writer = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  cluster_.remove_pool("backup");
+  (void)run(writer->append(text_of(2 * kRadosPieceBytes)));
+  EXPECT_EQ(run(writer->seal()).error().code, Errc::not_found);
+  (void)run(writer->abandon());
+  EXPECT_EQ(run(store_->write("large", text_of(2 * kRadosPieceBytes))).error().code,
+            Errc::not_found);
+  RadosObjects objects(*port_, runtime_, RadosPool(0));
+  EXPECT_EQ(run(objects.put("any", "content")).error().code, Errc::not_found);
+  EXPECT_EQ(run(blobs().list()).error().code, Errc::not_found);
+}
+
+TEST_F(RadosStore, ABackupThatLostAPieceOfItsContentIsDataLoss) {
+  ASSERT_TRUE(run(store_->write("large", text_of(2 * kRadosPieceBytes))));
+  const std::string attempt = object("backup/large")->xattrs.at("attempt");
+  lose(fmt::format("content/large/{}/1", attempt));
+  EXPECT_EQ(run(store_->read("large")).error().code, Errc::data_loss);
 }
 
 TEST_F(RadosStore, ADamagedBackupIsDataLoss) {

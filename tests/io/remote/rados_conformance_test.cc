@@ -187,6 +187,7 @@ TEST_P(RadosConformance, CallsBeyondTheBoundsAreRefusedBeforeTheyAreSent) {
             Errc::invalid_argument);
   EXPECT_EQ(m().run(port->read(object("a"), 0, most + 1, kCallUs)).error().code,
             Errc::invalid_argument);
+  EXPECT_EQ(m().run(port->read(object("a"), 0, 0, kCallUs)).error().code, Errc::invalid_argument);
   EXPECT_EQ(write("", RadosWrite().create()).error().code, Errc::invalid_argument);
   EXPECT_EQ(
       write(std::string(RadosPort::kMaxNameBytes + 1, 'n'), RadosWrite().create()).error().code,
