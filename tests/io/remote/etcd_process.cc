@@ -137,8 +137,15 @@ bool EtcdProcess::answers() const {
   return text.find("\"true\"") != std::string::npos;
 }
 
-void EtcdProcess::signal(int number) const {
-  if (pid_ > 0) ::kill(pid_, number);
+// kill() returns before the threads on other processors have stopped.
+void EtcdProcess::stop() const {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGSTOP);
+  ::waitpid(pid_, nullptr, WUNTRACED);
+}
+
+void EtcdProcess::resume() const {
+  if (pid_ > 0) ::kill(pid_, SIGCONT);
 }
 
 void EtcdProcess::kill_now() {

@@ -27,14 +27,14 @@ class EtcdProcess {
   // Why the one that is installed does not run. A reason to fail.
   const std::string& failure() const { return failure_; }
   const Address& endpoint() const { return endpoint_; }
-  void stop() { signal(19); }
-  void resume() { signal(18); }
+  // Returns when all of its threads are stopped.
+  void stop() const;
+  void resume() const;
   // kill -9, and a start on the same directory.
   void kill_and_start();
 
  private:
   void start();
-  void signal(int number) const;
   void kill_now();
   bool answers() const;
 
