@@ -138,7 +138,7 @@ class Etcd {
     co_return median_ms(std::move(taken_us));
   }
 
-  // From the grant of a lease that nobody renews to the news that its key is gone.
+  // The time from the grant of a lease, which is not renewed, to the event that removes its key.
   Async<double> lease_end() {
     const int64_t began_us = steady_us();
     const auto granted = co_await port_->grant(etcd::kNoLease, kLeaseSeconds, kCallUs);

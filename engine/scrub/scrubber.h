@@ -139,7 +139,7 @@ class Scrubber {
   std::deque<Target> queue_;           // oldest first
   // When tables were read that were not found whole, until they are or are not used any more.
   absl::flat_hash_map<BlobId, int64_t> found_;
-  // When tables were last begun that could not be reached, likewise.
+  // When the last attempt to read an unreachable table began, until the table is read or unused.
   absl::flat_hash_map<BlobId, int64_t> unreached_;
   ScrubFigures figures_;
   bool stopping_ = false;

@@ -23,14 +23,13 @@
 //   else ...;                                              // Refused or Unknown: read who is
 //
 // Watches. A watch tells every change of its keys from a revision on, in order, each once. It
-// survives broken connections by going on behind the last revision that it told. What it cannot
-// tell any more, because etcd has compacted it, it reports as Compacted: the caller reads the keys
-// again and watches from that revision + 1. What a watch told last is where it goes on, and what
-// happens to other keys does not move that: a compaction ends a watch whose keys rest, though it
-// has missed nothing.
+// survives broken connections by resuming after the last revision that it reported. If etcd has
+// compacted revisions that it has not reported, it ends with Compacted: the caller reads the keys
+// again and watches from that revision + 1. Changes of other keys do not advance the position of a
+// watch. So a compaction also ends a watch whose keys have not changed, although it missed nothing.
 //
-// Leases. Whoever holds a lease must not conclude from it that nobody else acts: a lease tells who
-// is alive, it does not fence.
+// Leases. A lease shows that its holder is alive. It is no fence: its holder must not conclude that
+// no other process acts.
 #pragma once
 
 #include <cstdint>

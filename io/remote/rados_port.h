@@ -131,8 +131,8 @@ class RadosPort {
   virtual Async<Result<std::vector<std::string>>> list(RadosPool pool, std::string prefix) = 0;
 
   // Ends every call: those in flight with RadosUnknown or UNAVAILABLE. Returns when the body holds
-  // no request any more. Idempotent; a call that comes while another is under way waits for its
-  // end, so whoever was called last may destroy the port.
+  // no request any more. Idempotent; a call during another one waits for its end, so the
+  // port may be destroyed when any of them returns.
   Async<void> close();
 
   bool is_closed() const { return closed_; }

@@ -54,7 +54,7 @@ struct RadosRequest : boost::intrusive::list_base_hook<> {
 
   // For the port.
   uint64_t cost_bytes = 0;
-  void* call = nullptr;  // who waits; null: nobody any more
+  void* call = nullptr;  // that waits for the answer; null: it has ended
   // For the body.
   void* body = nullptr;
 };

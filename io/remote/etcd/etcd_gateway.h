@@ -14,7 +14,7 @@
 // their answers. The gateway does not hand on the name in a client certificate, so principals are a
 // user and a password, exchanged for a token that expires, or is refused once users have changed;
 // then it is asked for anew, once for all calls that wait. A member that is cut off from the others
-// goes on serving watches, without news, unless a request says that it needs a leader: each does.
+// keeps a watch open without events, unless the request demands a leader; every request does.
 #pragma once
 
 #include <memory>

@@ -197,8 +197,8 @@ bool GatewayWatch::State::take(WatchMessage message, bool& opened) {
   }
   if (!message.changes.empty()) return take_changes(std::move(message.changes), message.fragment);
   if (message.fragment || message.created || !held.empty()) return true;
-  // Progress that etcd tells from time to time comes in the order of the changes. That which is
-  // asked for does not in 3.4, so nobody asks.
+  // Periodic progress messages are ordered with the changes. Requested ones are not in etcd 3.4, so
+  // none is requested.
   if (message.revision > told) {
     told = message.revision;
     queue(Progress{told}, 0);

@@ -13,8 +13,8 @@ namespace json = boost::json;
 
 constexpr size_t kMaxDepth = 16;
 
-// One object, read field by field. The first field of a wrong form is remembered; reading goes on
-// with nothing, so that a decoder reads all its fields and asks once.
+// One object, read field by field. The first malformed field is remembered, and the fields after it
+// read as absent. So a decoder reads all its fields and checks for an error once.
 class Reader {
  public:
   explicit Reader(const json::object* object, std::string* wrong)

@@ -28,7 +28,7 @@ struct SimEtcdFaults {
   unsigned late = 0;         // applied up to late_us after it was sent, and not answered
   unsigned repeated = 0;     // applied again up to late_us later: a proxy has sent it again
   unsigned full = 0;         // of changes: applied or not, answered that etcd's quota is exceeded
-  unsigned progress = 0;     // of a look of a watch at no news: it is told how far it is
+  unsigned progress = 0;     // of a poll of a watch without events: it reports Progress
   unsigned gap = 0;          // of news of a watch: they come up to gap_us later, over a new stream
   int64_t delay_us = 500;    // most of a way; answers overtake each other
   int64_t late_us = 8'000'000;
