@@ -63,12 +63,6 @@ Async<Result<void>> Recovery::run_read_only() {
 
 Async<Result<void>> Recovery::raise_session() {
   finished_ = manifest_.node.own_sessions;
-  // No node has served by this manifest. Where it has all tablets, nobody else can need what an
-  // interrupted restore has left, under ids that this node will use.
-  const bool is_new = manifest_.node_version == kAbsent;
-  if (is_new && node_.manifest.has_all_tablets()) {
-    finished_ = SessionSet::up_to(SessionEpoch{UINT32_MAX});
-  }
   manifest_.node.draw_session();
   co_return co_await commit_node_state();
 }

@@ -127,26 +127,5 @@ TEST_F(OwnSessions, WhatTabletsElsewhereMayNameStays) {
   EXPECT_FALSE(is_there(log));
 }
 
-// An interrupted restore leaves blobs in a directory that no node has served: with the ids of
-// another directory, which the node will use in its turn.
-TEST_F(OwnSessions, WhatLiesInANewDirectoryGoesIfAllTabletsAreSeen) {
-  for (const bool all : {false, true}) {
-    SCOPED_TRACE(all);
-    has_all_tablets_ = all;
-    auto disk = std::make_unique<MemDisk>();
-    ASSERT_TRUE(disk->create_dir("blob"));
-    const std::string path = engine::blob_path(make_blob_id(SessionEpoch{1}, 0, 0));
-    ASSERT_TRUE(disk->write_all(path, "content"));
-    TestNode fresh(options(), std::move(disk));
-    ASSERT_TRUE(fresh.is_open());
-    EXPECT_EQ(fresh.disk().read_all(path).has_value(), !all);
-    if (!all) continue;
-    ASSERT_TRUE(fresh.create_table("t", {"f"}));
-    ASSERT_TRUE(fresh.set("t", "row", "f:q", 5, "1"));
-    ASSERT_TRUE(fresh.flush("t"));
-    EXPECT_EQ(fresh.cells("t").size(), 1u);
-  }
-}
-
 }  // namespace
 }  // namespace cellar::support
