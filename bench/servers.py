@@ -80,17 +80,17 @@ class Server:
         return [os.path.join(self.options.bin, "cellard"), "--data-dir", os.path.join(self.directory, "data"), "--listen",
                 f"127.0.0.1:{self.port}", "--http-listen", "", "--shards", 1, *self.settings]
 
-    def bench(self, *arguments):
-        """The command of cellar-bench against this server; the table of Cellar has the durability of the configuration."""
+    def bench(self, *arguments, table="bench", durability=None):
+        """The command of cellar-bench against this server; by default the table of Cellar has the durability of the configuration."""
         command = [os.path.join(self.options.bin, "cellar-bench"), "--server", self.kind, "--addr", self.address, "--value-bytes", 100,
                    "--server-pid", self.process.pid, "--json", *arguments]
         if self.kind == "cellar":
-            durability = "sync" if self.configuration == "read" else self.configuration
-            command += ["--table", "bench", "--durability", durability]
+            durability = durability or ("sync" if self.configuration == "read" else self.configuration)
+            command += ["--table", table, "--durability", durability]
         return on_core(self.options.generator_core, command)
 
-    def measure(self, *arguments):
-        done = subprocess.run(self.bench(*arguments), capture_output=True, text=True, check=False)
+    def measure(self, *arguments, **options):
+        done = subprocess.run(self.bench(*arguments, **options), capture_output=True, text=True, check=False)
         if done.returncode not in (0, 8):  # 8: the generator was late; the result says so
             fail(f"cellar-bench with {self.kind}: {done.stderr}{done.stdout[:500]}")
         return json.loads(done.stdout)

@@ -96,6 +96,11 @@ void narrow_by_time(IndexBounds& bounds, const std::string& prefix, const TimeRa
 
 }  // namespace
 
+bool is_indexed(const IndexSchema& index, Bytes value) {
+  const bool of_number = index.type == IndexType::int64 && index.has(IndexPart::value);
+  return !of_number || value.size() == kNumberBytes;
+}
+
 bool append_index_key(std::string& out, const IndexSchema& index, Bytes row, Bytes qualifier,
                       int64_t timestamp_us, Bytes value) {
   for (const IndexPart part : index.parts) {

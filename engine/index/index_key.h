@@ -34,7 +34,8 @@ struct IndexKey {
 };
 
 // False if the cell is not in the index: its value is not 8 bytes, and the index is of int64.
-// `row` and `qualifier` are segments.
+bool is_indexed(const IndexSchema& index, Bytes value);
+// False if it is not. `row` and `qualifier` are segments.
 bool append_index_key(std::string& out, const IndexSchema& index, Bytes row, Bytes qualifier,
                       int64_t timestamp_us, Bytes value);
 // False if the bytes are no key of the index.

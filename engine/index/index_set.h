@@ -53,6 +53,10 @@ class EntryMaker {
 
   const IndexSet* indexes() const { return indexes_.get(); }
 
+  // make() gives an entry of the cell for the index at that position. REQUIRES: kind cell.
+  bool makes(size_t i, const ParsedKey& cell, const CellValue& value) const {
+    return indexes_->has(i, cell) && !value.tombstone && is_indexed((*indexes_)[i], value.value);
+  }
   // The entries of a cell: give(position of the index, key, value); the views are valid during the
   // call. A tombstone has none. `skip(position)` for a cell that an int64 index leaves out.
   template <class Give, class Skip>

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kRowsPerStep = 256;
 constexpr size_t kHitsPerStep = 256;
+constexpr size_t kCellsPerSlice = 256;  // of memtables, whose entries are made
 // The moments at which a difference must be there.
 constexpr int kLooks = 3;
 
@@ -72,6 +73,7 @@ class EntryFinder {
   EntryFinder(Tablet& tablet, uint64_t index) : tablet_(tablet), index_(index) {}
 
   Async<Result<bool>> has(const std::string& key) {
+    while (!tablet_.version().make_index_entries(kCellsPerSlice)) co_await yield_now();
     if (version_.get() != &tablet_.version()) open();
     Step step = merge_.sources() == 0 ? Step::end : merge_.seek(key);
     while (step == Step::blocked) {

@@ -23,6 +23,7 @@ namespace {
 
 // A slice of work between two yields. Checked at every kCandidatesPerLook-th candidate.
 constexpr int64_t kSliceUs = 300;
+constexpr size_t kCellsPerSlice = 256;  // of memtables, whose entries are made
 constexpr size_t kCandidatesPerLook = 16;
 // Rows whose first hit is remembered.
 constexpr size_t kMostFirsts = 4096;
@@ -77,12 +78,15 @@ class TabletIndexScan final : public IndexScan, private VersionHolder {
     shard_.readers.cursors.add(*this);
   }
 
-  // Pins the newest version and makes the iterators.
+  // Pins the newest version and makes the iterators. REQUIRES: prepare() has just returned true.
   Result<void> open();
+  // Makes the entries of the memtables. True: none is left to make, and it may be opened.
+  bool prepare() { return facts_->newest->make_index_entries(kCellsPerSlice); }
   Async<Result<void>> next(IndexBatch& batch, IndexBatchLimits limits) override;
 
  private:
   void note_columns();
+  Async<Result<void>> prepare_and_open();
   Result<void> add_memtables();
   Result<void> add_tables();
   bool is_wanted(const IndexSection& section) const;
@@ -254,9 +258,17 @@ Result<bool> TabletIndexScan::stand(Step step) {
                         : bounds_.upper.empty() || merge_.key() < Bytes(bounds_.upper);
 }
 
+Async<Result<void>> TabletIndexScan::prepare_and_open() {
+  while (!prepare()) {
+    co_await yield_now();
+    if (is_outdated()) co_return std::unexpected(tablet_is_gone(tablet_));
+  }
+  co_return open();
+}
+
 Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits limits) {
   if (is_outdated()) co_return std::unexpected(tablet_is_gone(tablet_));
-  if (!version_) CO_TRY_VOID(open());
+  if (!version_) CO_TRY_VOID(co_await prepare_and_open());
   running_ = true;
   const Result<void> filled = co_await fill(batch, limits);
   running_ = false;
@@ -476,7 +488,8 @@ Result<std::unique_ptr<IndexScan>> open_index_scan(Tablet& tablet, const IndexRe
   }
   if (const Error* lost = tablet.lost_deletes()) return std::unexpected(*lost);
   auto scan = std::make_unique<TabletIndexScan>(tablet, tablet.facts(), spec, *index);
-  TRY_VOID(scan->open());
+  // Otherwise next() opens it.
+  if (scan->prepare()) TRY_VOID(scan->open());
   return scan;
 }
 

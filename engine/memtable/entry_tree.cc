@@ -16,14 +16,15 @@ EntryTree::Place EntryTree::find(Bytes key) {
   return place;
 }
 
-void EntryTree::insert(const Place& place, Bytes key, Bytes value) {
+EntryTree::Record EntryTree::insert(const Place& place, Bytes key, Bytes value) {
   char* record = arena_.allocate(8 + key.size() + value.size());
   store_le(record, static_cast<uint32_t>(key.size()));
   store_le(record + 4, static_cast<uint32_t>(value.size()));
   std::memcpy(record + 8, key.data(), key.size());
   if (!value.empty()) std::memcpy(record + 8 + key.size(), value.data(), value.size());
-  tree_.insert(place.next_, Slot{place.head_, record});
+  tree_.insert(place.next_, Slot{place.head_, {record}});
   ++inserts_;
+  return {record};
 }
 
 // If the tail lies after the part covered by a head, unequal heads decide without reading the key.

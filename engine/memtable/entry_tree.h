@@ -31,14 +31,22 @@
 namespace cellar::engine {
 
 class EntryTree {
-  // key size: u32, value size: u32, key, value; anywhere in the arena.
+ public:
+  // An entry: key size: u32, value size: u32, key, value; anywhere in the arena.
+  struct Record {
+    const char* bytes;
+    Bytes key() const { return {bytes + 8, load_le<uint32_t>(bytes)}; }
+    Bytes value() const {
+      return {bytes + 8 + load_le<uint32_t>(bytes), load_le<uint32_t>(bytes + 4)};
+    }
+  };
+
+ private:
   struct Slot {
     mutable uint64_t head;  // recomputed at a cut, which does not change the order
-    const char* record;
-    Bytes key() const { return {record + 8, load_le<uint32_t>(record)}; }
-    Bytes value() const {
-      return {record + 8 + load_le<uint32_t>(record), load_le<uint32_t>(record + 4)};
-    }
+    Record record;
+    Bytes key() const { return record.key(); }
+    Bytes value() const { return record.value(); }
   };
   struct Probe {
     Probe(Bytes k, size_t shared) : head(key_head(k.substr(shared))), bytes(k) {}
@@ -98,7 +106,7 @@ class EntryTree {
   // May cut the shared prefix.
   Place find(Bytes key);
   // Copies. REQUIRES: the place of this key, which does not hold it.
-  void insert(const Place& place, Bytes key, Bytes value);
+  Record insert(const Place& place, Bytes key, Bytes value);
   // The entry after the place differs from `key` only in its last `tail` bytes.
   bool next_differs_in_tail(const Place& place, Bytes key, size_t tail) const;
 

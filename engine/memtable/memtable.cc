@@ -9,13 +9,22 @@ namespace {
 
 // Size of a node of range_places_.
 constexpr size_t kPlaceBytes = 64;
+// Of an index entry, besides its key: the record's sizes and value, a slot of a tree that is three
+// quarters full, the cell's place among those that wait.
+constexpr size_t kIndexEntryBytes = 9 + 22 + 8;
+
+size_t index_entry_bytes(const IndexSchema& index, const ParsedKey& cell, Bytes value) {
+  const bool of_value = index.has(IndexPart::value);
+  return kIndexEntryBytes + cell.row_prefix.size() + cell.escaped_qualifier.size() +
+         sizeof(int64_t) + (of_value ? std::min(value.size(), kIndexedValueBytes) : 0);
+}
 
 }  // namespace
 
 Memtable::Memtable(IndexSetRef indexes) : tree_(arena_), index_maker_(std::move(indexes)) {
   if (index_maker_.indexes() == nullptr) return;
   for (size_t i = 0; i < index_maker_.indexes()->size(); ++i) {
-    index_trees_.push_back(std::make_unique<EntryTree>(arena_));
+    index_trees_.push_back(std::make_unique<IndexEntries>(arena_));
   }
 }
 
@@ -26,12 +35,15 @@ bool Memtable::add(Bytes key, Bytes value) {
   const EntryTree::Place place = tree_.find(key);
   if (place.holds(key)) return false;
 
-  if (parsed.kind == EntryKind::cell) {
-    note_cell(value);
+  CellValue cell;
+  const bool is_cell = parsed.kind == EntryKind::cell && parse_cell_value(value, cell);
+  if (parsed.kind == EntryKind::cell)
     overwrites_ += tree_.next_differs_in_tail(place, key, sizeof(uint64_t));
-    if (!index_trees_.empty()) add_index_entries(parsed, value);
+  const EntryTree::Record record = tree_.insert(place, key, value);
+  if (is_cell) {
+    note_cell(cell);
+    if (!index_trees_.empty()) add_unmade(parsed, cell, record);
   }
-  tree_.insert(place, key, value);
   content_bytes_ += key.size() + value.size();
   deletes_ += parsed.kind != EntryKind::cell && parsed.kind != EntryKind::token;
   bounds_.add_entry(parsed, value);
@@ -40,24 +52,59 @@ bool Memtable::add(Bytes key, Bytes value) {
   return true;
 }
 
+void Memtable::add_unmade(const ParsedKey& cell, const CellValue& value, EntryTree::Record record) {
+  bool any = false;
+  for (size_t i = 0; i < index_trees_.size(); ++i) {
+    if (!index_maker_.makes(i, cell, value)) continue;
+    ++index_trees_[i]->unmade;
+    unmade_bytes_ += index_entry_bytes((*index_maker_.indexes())[i], cell, value.value);
+    any = true;
+  }
+  if (!any) return;
+  unmade_.push_back(record);
+  if (unmade_.size() - next_unmade_ > kMostUnmade) make_entries_of(unmade_[next_unmade_++]);
+}
+
+bool Memtable::make_index_entries(size_t most) {
+  const size_t end = next_unmade_ + std::min(most, unmade_.size() - next_unmade_);
+  while (next_unmade_ < end) make_entries_of(unmade_[next_unmade_++]);
+  if (next_unmade_ < unmade_.size()) return false;
+  unmade_.clear();
+  next_unmade_ = 0;
+  return true;
+}
+
 // A cell that is written again has its entry already, whose expiry may be another one.
-void Memtable::add_index_entries(const ParsedKey& cell, Bytes value) {
-  const auto give = [this](size_t index, Bytes key, Bytes /*expiry*/) {
-    const EntryTree::Place place = index_trees_[index]->find(key);
-    if (!place.holds(key)) index_trees_[index]->insert(place, key, kExpiryNotKnown);
+void Memtable::make_entries_of(EntryTree::Record record) {
+  ParsedKey cell;
+  CellValue value;
+  CHECK(parse_key(record.key(), cell) && parse_cell_value(record.value(), value),
+        "malformed cell {}", escape_bytes(record.key()));
+  const auto give = [&](size_t i, Bytes key, Bytes /*expiry*/) {
+    --index_trees_[i]->unmade;
+    unmade_bytes_ -= index_entry_bytes((*index_maker_.indexes())[i], cell, value.value);
+    EntryTree& tree = index_trees_[i]->tree;
+    const EntryTree::Place place = tree.find(key);
+    if (!place.holds(key)) tree.insert(place, key, kExpiryNotKnown);
   };
-  index_maker_.make(cell, value, give, [](size_t) {});
+  index_maker_.make(cell, record.value(), give, [](size_t) {});
 }
 
-const EntryTree* Memtable::index_entries(uint64_t index) const {
-  if (index_trees_.empty()) return nullptr;
-  const size_t at = index_maker_.indexes()->find(index);
-  return at == index_trees_.size() ? nullptr : index_trees_[at].get();
+size_t Memtable::index_of(uint64_t id) const {
+  return index_trees_.empty() ? 0 : index_maker_.indexes()->find(id);
 }
 
-void Memtable::note_cell(Bytes value) {
-  CellValue cell;
-  if (parse_cell_value(value, cell) && cell.expire_at_us != kNoExpiry)
+size_t Memtable::index_entry_count(uint64_t id) const {
+  const IndexEntries& entries = *index_trees_[index_of(id)];
+  return entries.tree.size() + entries.unmade;
+}
+
+const EntryTree* Memtable::index_entries(uint64_t id) const {
+  return has_index(id) ? &index_trees_[index_of(id)]->tree : nullptr;
+}
+
+void Memtable::note_cell(const CellValue& cell) {
+  if (cell.expire_at_us != kNoExpiry)
     earliest_expiry_us_ = std::min(earliest_expiry_us_, cell.expire_at_us);
 }
 

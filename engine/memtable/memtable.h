@@ -5,8 +5,12 @@
 // slices (release()). One thread: writer and readers are on the same shard.
 //
 // Iterators may be kept across add() (entry_tree.h). A reader that wants a fixed set limits itself
-// by stamp. An index entry of a cell is added by the same add(), so that it is there when the
-// cell's commit becomes visible; a reader judges it by its cell.
+// by stamp.
+//
+// The index entries of a cell are not made by the add() of the cell, but when a read through an
+// index asks for them: an insert at a place of its own costs a write more than all else that an
+// index adds to it, and a flush makes the entries from the cells. Up to kMostUnmade cells wait;
+// then each add() makes the entries of the oldest one. A reader judges an entry by its cell.
 #pragma once
 
 #include <map>
@@ -50,8 +54,11 @@ class Memtable {
   bool has_commits() const { return min_stamp_ <= max_stamp_; }
   size_t entries() const { return tree_.size(); }
   size_t deletes() const { return deletes_; }  // of these: deletes of rows, families and columns
-  // Memory in use, including the tree and the unused part of arena blocks.
-  size_t bytes() const { return arena_.bytes() + range_bytes_; }
+  // Memory in use, including the tree, the unused part of arena blocks, and what index entries that
+  // are not made yet will take, in whole blocks.
+  size_t bytes() const {
+    return arena_.bytes() + range_bytes_ + unmade_bytes_ / Arena::kBlockBytes * Arena::kBlockBytes;
+  }
   // Bytes of keys and values: the uncompressed size of a flush.
   size_t content_bytes() const { return content_bytes_; }
   // Over all commits; max < min if there are none.
@@ -65,9 +72,17 @@ class Memtable {
   size_t overwrites() const { return overwrites_; }
   const std::vector<RangeTombstone>& range_deletes() const { return ranges_; }
 
-  // The entries of the index with that id; null: it has none of them.
-  const EntryTree* index_entries(uint64_t index) const;
-  bool has_index(uint64_t index) const { return index_entries(index) != nullptr; }
+  static constexpr size_t kMostUnmade = 256u << 10;
+
+  bool has_index(uint64_t id) const { return index_of(id) < index_trees_.size(); }
+  // Of the index: those that are made, and one for each cell whose entries are not. REQUIRES:
+  // has_index().
+  size_t index_entry_count(uint64_t id) const;
+  // Makes the entries of the next `most` cells, about 1 us for each. True: none is left. Allowed
+  // when frozen.
+  bool make_index_entries(size_t most);
+  // The entries that are made; null: it has none of that index.
+  const EntryTree* index_entries(uint64_t id) const;
 
   // Releases the memory at the end, for a caller that frees it in slices. No other method may be
   // called afterwards.
@@ -75,13 +90,23 @@ class Memtable {
 
  private:
   void note_stamp(CommitStamp stamp);
-  void note_cell(Bytes value);
-  void add_index_entries(const ParsedKey& cell, Bytes value);
+  void note_cell(const CellValue& cell);
+  size_t index_of(uint64_t id) const;
+  void add_unmade(const ParsedKey& cell, const CellValue& value, EntryTree::Record record);
+  void make_entries_of(EntryTree::Record record);
 
   Arena arena_;
   EntryTree tree_;
   EntryMaker index_maker_;
-  std::vector<std::unique_ptr<EntryTree>> index_trees_;  // one for each of index_maker_
+  struct IndexEntries {
+    explicit IndexEntries(Arena& arena) : tree(arena) {}
+    EntryTree tree;
+    size_t unmade = 0;
+  };
+  std::vector<std::unique_ptr<IndexEntries>> index_trees_;  // one for each of index_maker_
+  std::vector<EntryTree::Record> unmade_;  // cells in the order of add(); made up to next_unmade_
+  size_t next_unmade_ = 0;
+  size_t unmade_bytes_ = 0;  // what their entries will take, about
   size_t content_bytes_ = 0;
   size_t deletes_ = 0;
   size_t overwrites_ = 0;

@@ -43,9 +43,10 @@ IndexState index_state_of(const Version& version, const IndexSchema& index, int6
     state.ready &= done;
   };
   for (const Ref<TabletMemtable>& memtable : version.memtables) {
-    const EntryTree* entries = memtable->entries.index_entries(index.id);
-    count(memtable->entries.content_bytes(), entries != nullptr);
-    if (entries != nullptr) state.entries += entries->size();
+    const Memtable& entries = memtable->entries;
+    const bool has = entries.has_index(index.id);
+    count(entries.content_bytes(), has);
+    if (has) state.entries += entries.index_entry_count(index.id);
   }
   for (const TabletRun& run : version.runs) {
     for (const Ref<TabletTable>& table : run.tables) {

@@ -114,9 +114,22 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
   void count() {
     const size_t now = entries.bytes();
     if (now == counted) return;
-    gauge.bytes += now - counted;
+    const size_t more = now - counted;  // modulo 2^64
+    if (flushed) {
+      gauge.pinned_bytes += more;
+    } else {
+      gauge.bytes += more;
+      if (entries.frozen()) gauge.frozen_bytes += more;
+    }
     counted = now;
     gauge.changed();
+  }
+
+  // See Memtable.
+  bool make_index_entries(size_t most) {
+    const bool all = entries.make_index_entries(most);
+    count();
+    return all;
   }
 
   MemtableGauge& gauge;
@@ -144,6 +157,14 @@ struct Version final : ShardCounted<Version> {
   void retire(OldVersions& versions) {
     among = &versions;
     versions.insert(this);
+  }
+  // Makes index entries of about `most` cells of its memtables (Memtable). True: none is left.
+  bool make_index_entries(size_t most) const {
+    bool all = true;
+    for (const Ref<TabletMemtable>& memtable : memtables) {
+      all = memtable->make_index_entries(most) && all;
+    }
+    return all;
   }
   std::vector<Ref<TabletMemtable>> memtables;  // newest first
   std::vector<TabletRun> runs;                 // newest first

@@ -212,6 +212,12 @@ void RadosPort::end_early(Call& call, Errc why) {
   call.waiter.resume();
 }
 
+Error RadosPort::look_error(int result, std::string_view what) {
+  Error error = os_error(-result, what);
+  if (result == -ETIMEDOUT) error.retry_after(kRetryMs);
+  return error;
+}
+
 Result<RadosPort::RequestPtr> RadosPort::finished(Call& call) {
   if (call.end == Call::End::landed) return std::move(call.request);
   const bool timed_out = call.end == Call::End::timed_out;

@@ -127,7 +127,9 @@ class RadosPort {
                                         int64_t timeout_us);
 
   // The names in the pool's namespace that begin with `prefix`, sorted. Costs a look at every
-  // object of the pool, on a thread of the blocking pool. RESOURCE_EXHAUSTED beyond kMaxListed.
+  // object of the pool, on a thread of the blocking pool, which close() waits for.
+  // RESOURCE_EXHAUSTED beyond kMaxListed; NOT_FOUND: the pool has been deleted; UNAVAILABLE: not
+  // within the handle's time for operations.
   virtual Async<Result<std::vector<std::string>>> list(RadosPool pool, std::string prefix) = 0;
 
   // Ends every call: those in flight with RadosUnknown or UNAVAILABLE. Returns when the body holds
@@ -150,6 +152,8 @@ class RadosPort {
   void landed(RadosRequest& request);
   // close() has waited for every request: the body gives back what else it holds.
   virtual Async<void> release() { co_return; }
+  // Of a listing or of the look-up of a pool that ended with -errno.
+  static Error look_error(int result, std::string_view what);
   // Whether one more pool may be opened where `open` are.
   Result<void> admit_pool(size_t open) const;
   // Destroys the requests in flight. For a body whose loop has crashed.

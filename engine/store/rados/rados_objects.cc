@@ -71,6 +71,17 @@ Async<Result<RadosBytes>> RadosObjects::read(std::string name, uint64_t offset, 
   }
 }
 
+Async<Result<std::vector<std::string>>> RadosObjects::list(std::string prefix) {
+  const int64_t began_us = runtime_.timers.now_us();
+  while (true) {
+    std::string beginning = prefix;
+    auto names = co_await port_.list(pool_, std::move(beginning));
+    if (names) co_return names;
+    const bool more = co_await again(names.error(), began_us);
+    if (!more) co_return std::unexpected(std::move(names).error());
+  }
+}
+
 Async<Result<RadosObjects::Xattrs>> RadosObjects::xattrs(std::string name) {
   const int64_t began_us = runtime_.timers.now_us();
   while (true) {

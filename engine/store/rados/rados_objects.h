@@ -44,9 +44,8 @@ class RadosObjects {
   // NOT_FOUND; DATA_LOSS; is_unreachable() (blob_store.h) after kPatienceUs.
   Async<Result<RadosBytes>> read(std::string name, uint64_t offset, size_t size, bool any_replica);
   Async<Result<Xattrs>> xattrs(std::string name);
-  Async<Result<std::vector<std::string>>> list(std::string prefix) {
-    return port_.list(pool_, std::move(prefix));
-  }
+  // UNAVAILABLE after kPatienceUs, and the time that the port gives a listing.
+  Async<Result<std::vector<std::string>>> list(std::string prefix);
 
   Runtime& runtime() { return runtime_; }
   // Text that no other attempt has.

@@ -47,7 +47,7 @@ Async<Result<RadosPool>> LibradosPort::open_pool(std::string pool, std::string n
     co_return fail(Errc::not_found, "the Ceph cluster has no pool '{}'", pool);
   }
   if (result != 0) {
-    co_return std::unexpected(os_error(-result, fmt::format("opening the Ceph pool '{}'", pool)));
+    co_return std::unexpected(look_error(result, fmt::format("opening the Ceph pool '{}'", pool)));
   }
   pools_.push_back(opened);
   co_return RadosPool(static_cast<uint32_t>(pools_.size() - 1));
@@ -157,7 +157,8 @@ Async<Result<std::vector<std::string>>> LibradosPort::list(RadosPool pool, std::
                    "a Ceph pool has more than {} objects with names '{}*'", kMaxListed,
                    listing.prefix);
   }
-  if (result != 0) co_return std::unexpected(os_error(-result, "listing a Ceph pool"));
+  if (result == -ENOENT) co_return fail(Errc::not_found, "the Ceph cluster has the pool no more");
+  if (result != 0) co_return std::unexpected(look_error(result, "listing a Ceph pool"));
   co_return std::move(listing.names);
 }
 

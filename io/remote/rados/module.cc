@@ -268,6 +268,15 @@ void release(CellarOperation* operation) {
   operation->module_state = nullptr;
 }
 
+// A listing ends in the same way when its pool is deleted.
+int pool_exists(CellarPool* pool) {
+  char name[256];
+  const int result = rados_pool_reverse_lookup(rados_ioctx_get_cluster(pool->io),
+                                               rados_ioctx_get_id(pool->io), name, sizeof name);
+  // The name does not matter, and may be longer.
+  return result >= 0 || result == -ERANGE ? 0 : result;
+}
+
 int list(CellarPool* pool, int (*name)(void* context, CellarBytes name), void* context) {
   rados_list_ctx_t listing = nullptr;
   if (const int result = rados_nobjects_list_open(pool->io, &listing); result != 0) return result;
@@ -284,7 +293,7 @@ int list(CellarPool* pool, int (*name)(void* context, CellarBytes name), void* c
     if (result == 0) result = name(context, {entry, entry_size});
   }
   rados_nobjects_list_close(listing);
-  return result == -ENOENT ? 0 : result;  // the end
+  return result == -ENOENT ? pool_exists(pool) : result;
 }
 
 std::string library_name() {

@@ -398,8 +398,26 @@ SimRadosPort::~SimRadosPort() {
   drop_in_flight();
 }
 
+Async<Result<void>> SimRadosPort::look(std::string what) {
+  ++looks_;
+  const int64_t limit_us = timers_.now_us() + cluster_.options_.look_us;
+  const int64_t wait_us = cluster_.hangs_until_us_ - cluster_.world_.now_us();
+  co_await sleep_us(timers_, std::clamp(wait_us, cluster_.network_us(), cluster_.options_.look_us));
+  --looks_;
+  looks_over_.notify_all();
+  if (timers_.now_us() >= limit_us || cluster_.chance(cluster_.faults_.fail_look)) {
+    co_return std::unexpected(look_error(-ETIMEDOUT, what));
+  }
+  if (!is_closed()) co_return Result<void>();
+  co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+}
+
+Async<void> SimRadosPort::release() {
+  while (looks_ > 0) co_await looks_over_.wait();
+}
+
 Async<Result<RadosPool>> SimRadosPort::open_pool(std::string pool, std::string name_space) {
-  co_await sleep_us(timers_, cluster_.network_us());
+  CO_TRY_VOID(co_await look(fmt::format("the pool '{}' of the Ceph cluster", pool)));
   CO_TRY_VOID(admit_pool(pools_.size()));
   for (uint32_t i = 0; i < cluster_.pools_.size(); ++i) {
     if (cluster_.pools_[i].name != pool || cluster_.pools_[i].removed) continue;
@@ -410,9 +428,7 @@ Async<Result<RadosPool>> SimRadosPort::open_pool(std::string pool, std::string n
 }
 
 Async<Result<std::vector<std::string>>> SimRadosPort::list(RadosPool pool, std::string prefix) {
-  co_await sleep_us(timers_, cluster_.network_us());
-  if (is_closed())
-    co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  CO_TRY_VOID(co_await look("listing a Ceph pool"));
   const OpenPool& open = pools_.at(pool.value());
   if (cluster_.pools_[open.index].removed) {
     co_return fail(Errc::not_found, "the Ceph cluster has the pool no more");

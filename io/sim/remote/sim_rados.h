@@ -44,15 +44,17 @@ struct SimRadosFaults {
   double duplicate_reply = 0;
   double delay = 0;  // by up to `delay_us`, while others pass
   int64_t delay_us = 50'000;
+  double fail_look = 0;  // of each listing and each look-up of a pool
 };
 
 struct SimRadosOptions {
   int64_t network_us = 100;  // one way
   int64_t jitter_us = 200;
-  int64_t commit_us = 1'500;   // of a write, on all replicas
-  int64_t resend_us = 20'000;  // after which librados sends a lost message again
-  size_t remembered = 3'000;   // results of writes, in each group
-  uint32_t groups = 8;         // of each pool
+  int64_t commit_us = 1'500;     // of a write, on all replicas
+  int64_t resend_us = 20'000;    // after which librados sends a lost message again
+  int64_t look_us = 30'000'000;  // after which it gives up a listing or the look-up of a pool
+  size_t remembered = 3'000;     // results of writes, in each group
+  uint32_t groups = 8;           // of each pool
 };
 
 struct SimRadosObject {
@@ -94,7 +96,8 @@ class SimRados {
   // Other primaries take over: each write that is not yet committed is kept or lost, and clients
   // send again what was not answered.
   void fail_over();
-  // The cluster takes no message for `us`; those of that time wait.
+  // The cluster takes no message for `us`; those of that time wait, and so do listings and look-ups
+  // of pools.
   void hang_us(int64_t us);
   // Writes that add data are answered with ENOSPC.
   void set_full(bool full) { full_ = full; }

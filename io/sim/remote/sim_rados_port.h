@@ -24,9 +24,13 @@ class SimRadosPort final : public RadosPort {
  protected:
   void send(RadosRequest& request) override;
   void give_up(RadosRequest& request) override;
+  // A listing or a look-up of a pool ends by itself, as on a thread of librados.
+  Async<void> release() override;
 
  private:
   friend class SimRados;
+  // The way of a listing or of a look-up of a pool to the cluster.
+  Async<Result<void>> look(std::string what);
   void answered(uint64_t number, const SimRados::Answer& answer);
 
   struct OpenPool {
@@ -40,6 +44,8 @@ class SimRadosPort final : public RadosPort {
   uint64_t next_number_ = 1;
   std::map<uint64_t, RadosRequest*> pending_;  // by number
   std::vector<OpenPool> pools_;
+  size_t looks_ = 0;
+  ConditionVariable looks_over_;
 };
 
 }  // namespace cellar

@@ -1,7 +1,9 @@
 // Random histories with indexes: writes, deletes, expiries, range deletes, changes of rules and
 // their undoing, flushes, merges, splits, moves, power failures, clock moves, indexes that come,
 // change and go. After each few steps every index answers exactly what a scan answers
-// (index_model.h), read at once and in pieces.
+// (index_model.h), read at once and in pieces. Short histories have many kinds of steps for each
+// write; long ones have more rows and up to CELLAR_INDEX_BURST writes (250) in a step. With 2,500
+// the long ones are a million operations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,12 +25,12 @@ std::string be64(int64_t v) {
   return out;
 }
 
-TestNodeOptions options_for(uint64_t seed) {
+TestNodeOptions options_for(uint64_t seed, uint64_t burst) {
   TestNodeOptions options;
   options.seed = seed;
   options.shards = 1 + static_cast<uint32_t>(seed % 2);
-  options.engine.table_bytes = 2u << 10;
-  if (seed % 3 == 0) options.engine.memtable_bytes = 8u << 10;
+  options.engine.table_bytes = burst > 1 ? 64u << 10 : 2u << 10;
+  if (seed % 3 == 0) options.engine.memtable_bytes = 4 * options.engine.table_bytes;
   if (seed % 4 == 0) options.engine.index_parts = engine::IndexParts::always;
   options.engine.index_part_bytes = 300;
   return options;
@@ -36,7 +38,9 @@ TestNodeOptions options_for(uint64_t seed) {
 
 class IndexHistory {
  public:
-  explicit IndexHistory(uint64_t seed) : node_(options_for(seed)), random_(seed) {}
+  // `burst`: writes of one step, at most.
+  IndexHistory(uint64_t seed, uint64_t burst)
+      : node_(options_for(seed, burst)), random_(seed), burst_(burst) {}
 
   void run(int steps) {
     create();
@@ -72,7 +76,13 @@ class IndexHistory {
   }
 
   int64_t now_us() { return node_.clock_report().trusted_us; }
-  std::string random_row() { return std::string(1, static_cast<char>('a' + random_.below(14))); }
+  // Long histories have ten times as many rows.
+  std::string random_row() {
+    std::string row(1, static_cast<char>('a' + random_.below(14)));
+    if (is_long()) row += static_cast<char>('0' + random_.below(10));
+    return row;
+  }
+  bool is_long() const { return burst_ > 1; }
   std::string random_qualifier() {
     static const std::vector<std::string> kQualifiers = {"p", "q", "", std::string("q\0", 2)};
     return kQualifiers[random_.below(kQualifiers.size())];
@@ -97,7 +107,7 @@ class IndexHistory {
 
   OwnedMutation random_op() {
     const std::string family = random_.one_in(3) ? "g" : "f";
-    switch (random_.below(12)) {
+    switch (random_.below(is_long() ? 120 : 12)) {
       case 0:
         return delete_family(family);
       case 1:
@@ -124,10 +134,18 @@ class IndexHistory {
     ++operations_;
   }
 
+  void write_burst() {
+    for (uint64_t n = 1 + random_.below(burst_); n > 0 && !testing::Test::HasFatalFailure(); --n)
+      write();
+    // Writes take no time here, but a stamp each, so that a thousand of them are a microsecond
+    // ahead of the clock, and so are reads.
+    if (is_long()) node_.world().run_for_us(static_cast<int64_t>(burst_) / 1000 + 2);
+  }
+
   void act() {
-    ++operations_;
     const uint64_t dice = random_.below(60);
-    if (dice < 36) return write();
+    if (dice < 36) return write_burst();
+    ++operations_;
     if (dice < 40) return static_cast<void>(node_.flush("t"));
     if (dice < 42) return static_cast<void>(node_.compact("t"));
     if (dice < 45) return pass_time();
@@ -286,7 +304,7 @@ class IndexHistory {
   void check() {
     const auto index = some_index();
     if (!index || !is_ready(index->name)) return;
-    for (int reads = 0; reads < 4; ++reads) {
+    for (int reads = 0; reads < (is_long() ? 2 : 4); ++reads) {
       const IndexReadSpec spec = random_read(*index);
       if (!is_valid(spec, *index)) continue;
       compare(*index, spec);
@@ -327,6 +345,7 @@ class IndexHistory {
       return;
     }
     ++compared_;
+    ++operations_;
     hits_ += hits->size();
     std::vector<std::vector<OwnedCell>> answer;
     for (const engine::IndexHit& hit : *hits) {
@@ -347,28 +366,49 @@ class IndexHistory {
 
   TestNode node_;
   Random random_;
+  const uint64_t burst_;
   uint64_t compared_ = 0;
   uint64_t hits_ = 0;
   uint64_t operations_ = 0;
 };
 
+struct Totals {
+  uint64_t operations = 0;
+  uint64_t compared = 0;
+  uint64_t hits = 0;
+};
+
+Totals play(uint64_t first_seed, int histories, uint64_t burst) {
+  Totals totals;
+  for (const uint64_t round : test_seeds(histories)) {
+    const bool chosen = std::getenv("CELLAR_SEED") != nullptr;
+    const uint64_t seed = chosen ? round : first_seed + round;
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    IndexHistory history(seed, burst);
+    history.run(80);
+    if (testing::Test::HasFailure()) break;
+    totals.operations += history.operations();
+    totals.compared += history.compared();
+    totals.hits += history.hits();
+  }
+  fmt::print("{} operations, {} reads compared, {} hits\n", totals.operations, totals.compared,
+             totals.hits);
+  return totals;
+}
+
 class IndexHistories : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(IndexHistories, AnswerWhatAScanAnswers) {
-  uint64_t compared = 0;
-  uint64_t hits = 0;
-  for (const uint64_t round : test_seeds(25)) {
-    const bool chosen = std::getenv("CELLAR_SEED") != nullptr;
-    const uint64_t seed = chosen ? round : GetParam() * 1000 + round;
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    IndexHistory history(seed);
-    history.run(80);
-    if (HasFailure()) return;
-    compared += history.compared();
-    hits += history.hits();
-  }
-  EXPECT_GT(compared, 100u);
-  EXPECT_GT(hits, 100u);
+  const Totals totals = play(GetParam() * 1000, 25, 1);
+  EXPECT_GT(totals.compared, 100u);
+  EXPECT_GT(totals.hits, 100u);
+}
+
+TEST_P(IndexHistories, AnswerWhatAScanAnswersAfterManyWrites) {
+  const uint64_t burst = number_from_environment("CELLAR_INDEX_BURST", 250);
+  const Totals totals = play(100'000 + GetParam() * 1000, 2, burst);
+  EXPECT_GT(totals.operations, 100 * burst);
+  EXPECT_GT(totals.compared, 50u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, IndexHistories, testing::Range<uint64_t>(0, 4));

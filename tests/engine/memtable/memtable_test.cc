@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <map>
+#include <set>
 
 #include "tests/support/model_script.h"
 #include "tests/support/random_entries.h"
@@ -160,6 +162,112 @@ TEST(MemtableDeathTest, AFrozenOneTakesNoWrites) {
   memtable.freeze();
   EXPECT_DEATH(memtable.add(cell_key("r", 1), "x"), "frozen");
   EXPECT_DEATH(memtable.add_range_delete({"a", "b"}, CommitStamp{1}), "frozen");
+}
+
+// Two indexes of which the second leaves cells out, and some cells that are in neither.
+class IndexedMemtable {
+ public:
+  IndexedMemtable() : indexes_(make_index_set({schema(1, IndexType::bytes), number()})) {}
+
+  void add(Random& random) {
+    static constexpr const char* kQualifiers[] = {"q", "n", "other"};
+    std::string key;
+    append_cell(key, fmt::format("r{}", random.below(50)), "f", kQualifiers[random.below(3)],
+                static_cast<int64_t>(random.below(20)), CommitStamp{++stamp_});
+    std::string value;
+    if (random.one_in(10)) {
+      append_tombstone(value, 5);
+    } else {
+      append_cell_value(value, std::string(random.one_in(3) ? 3 : 8, 'a' + random.below(26)));
+    }
+    ASSERT_TRUE(memtable.add(key, value));
+    ParsedKey cell;
+    ASSERT_TRUE(parse_key(key, cell));
+    EntryMaker(indexes_).make(
+        cell, value, [&](size_t i, Bytes entry, Bytes) { wanted_[i].emplace(entry); },
+        [](size_t) {});
+  }
+
+  void expect_entries() {
+    for (const uint64_t id : {1, 2}) {
+      const std::set<std::string>& wanted = wanted_[id - 1];
+      auto it = memtable.index_entries(id)->iterator();
+      std::set<std::string> made;
+      for (Step step = it.seek(""); step == Step::ready; step = it.next()) made.emplace(it.key());
+      EXPECT_EQ(made, wanted);
+      EXPECT_EQ(memtable.index_entry_count(id), wanted.size());
+    }
+    EXPECT_EQ(memtable.index_entries(3), nullptr);
+    EXPECT_FALSE(memtable.has_index(3));
+  }
+
+ private:
+  static IndexSchema schema(uint64_t id, IndexType type) {
+    IndexSchema index;
+    index.id = id;
+    index.family = "f";
+    index.qualifier = "q";
+    index.type = type;
+    index.parts = {IndexPart::value};
+    return index;
+  }
+  static IndexSchema number() {
+    IndexSchema index = schema(2, IndexType::int64);
+    index.qualifier = "n";
+    return index;
+  }
+
+  IndexSetRef indexes_;
+  std::map<size_t, std::set<std::string>> wanted_;
+  uint64_t stamp_ = 0;
+
+ public:
+  Memtable memtable{indexes_};
+};
+
+TEST(Memtable, MakesIndexEntriesWhenTheyAreAskedFor) {
+  for (const uint64_t seed : test_seeds(20)) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    IndexedMemtable indexed;
+    Memtable& memtable = indexed.memtable;
+    for (uint64_t looks = 0; looks < 5; ++looks) {
+      size_t bytes = memtable.bytes();
+      for (uint64_t n = random.below(600); n > 0; --n) {
+        indexed.add(random);
+        EXPECT_GE(memtable.bytes(), bytes);
+        bytes = memtable.bytes();
+      }
+      if (random.one_in(2)) memtable.make_index_entries(random.below(50));
+    }
+    memtable.freeze();
+    while (!memtable.make_index_entries(1 + random.below(200))) {
+    }
+    indexed.expect_entries();
+  }
+}
+
+TEST(Memtable, CountsWhatEntriesWillTakeAndBoundsTheCellsThatWait) {
+  IndexSchema index;
+  index.id = 1;
+  index.family = "f";
+  index.qualifier = "q";
+  index.parts = {IndexPart::value};
+  Memtable memtable(make_index_set({index}));
+  const size_t cells = Memtable::kMostUnmade + 1000;
+  std::string value;
+  for (uint64_t i = 0; i < cells; ++i) {
+    value.clear();
+    append_cell_value(value, fmt::format("{:032}", i * 7919 % cells));
+    ASSERT_TRUE(memtable.add(cell_key(fmt::format("{:08}", i), i + 1), value));
+  }
+  EXPECT_EQ(memtable.index_entries(1)->size(), 1000u);
+  EXPECT_EQ(memtable.index_entry_count(1), cells);
+  const auto before = static_cast<double>(memtable.bytes());
+  EXPECT_FALSE(memtable.make_index_entries(cells - 1001));
+  EXPECT_TRUE(memtable.make_index_entries(1));
+  EXPECT_EQ(memtable.index_entries(1)->size(), cells);
+  EXPECT_NEAR(static_cast<double>(memtable.bytes()) / before, 1, 0.1);
 }
 
 }  // namespace

@@ -286,6 +286,40 @@ TEST_F(RadosStore, AWriteIntoAPoolThatIsNoMoreFails) {
   EXPECT_EQ(run(blobs().list()).error().code, Errc::not_found);
 }
 
+// A listing is repeated until the cluster answers, within bounds.
+TEST_F(RadosStore, AListingOutlastsAClusterThatHangs) {
+  ASSERT_TRUE(run(store_->write("small", "content")));
+  const auto names = [&] { return run(store_->names()); };
+  cluster_.hang_us(20'000'000);
+  EXPECT_EQ(names().value(), std::vector<std::string>{"small"});
+  cluster_.hang_us(45'000'000);  // longer than the time of one listing
+  EXPECT_EQ(names().value(), std::vector<std::string>{"small"});
+  cluster_.faults().fail_look = 0.7;
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(names().value(), std::vector<std::string>{"small"});
+  cluster_.faults().fail_look = 0;
+
+  cluster_.hang_us(200'000'000);
+  const int64_t began_us = world_.now_us();
+  const auto refused = names();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unavailable);
+  EXPECT_LT(world_.now_us() - began_us, RadosObjects::kPatienceUs + 31'000'000);
+}
+
+// As a node stops while a job lists.
+TEST_F(RadosStore, AListingEndsWhenThePortCloses) {
+  cluster_.hang_us(200'000'000);
+  std::optional<Result<std::vector<std::string>>> listed;
+  const auto list = [&]() -> Async<void> { listed = co_await store_->names(); };
+  spawn(loop_.executor(), list);
+  world_.run_for_us(1'000'000);
+  EXPECT_FALSE(listed.has_value());
+  run(port_->close());
+  world_.run_until([&] { return listed.has_value(); });
+  ASSERT_FALSE(*listed);
+  EXPECT_EQ(listed->error().code, Errc::unavailable);
+}
+
 TEST_F(RadosStore, ABackupThatLostAPieceOfItsContentIsDataLoss) {
   ASSERT_TRUE(run(store_->write("large", text_of(2 * kRadosPieceBytes))));
   const std::string attempt = object("backup/large")->xattrs.at("attempt");
