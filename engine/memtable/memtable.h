@@ -78,7 +78,7 @@ class Memtable {
   // Of the index: those that are made, and one for each cell whose entries are not. REQUIRES:
   // has_index().
   size_t index_entry_count(uint64_t id) const;
-  // Makes the entries of the next `most` cells, about 1 us for each. True: none is left. Allowed
+  // Makes the entries of the next `most` cells, 1 to 2 us for each. True: none is left. Allowed
   // when frozen.
   bool make_index_entries(size_t most);
   // The entries that are made; null: it has none of that index.
