@@ -76,7 +76,8 @@ struct IndexBatchLimits {
 class IndexScan {
  public:
   virtual ~IndexScan() = default;
-  // Appends to `batch`; ends at a limit, at least one hit further unless the candidates ran out.
+  // Appends to `batch`; ends at a limit. A batch that spent its time on preparing what was written
+  // has no hit and passed nothing.
   // ABORTED: the tablet is gone or was altered; open another cursor by the next table map, behind
   // the last position. FAILED_PRECONDITION: the index is not ready any more.
   virtual Async<Result<void>> next(IndexBatch& batch, IndexBatchLimits limits) = 0;

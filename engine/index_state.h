@@ -14,9 +14,11 @@ struct IndexState {
   uint64_t total_bytes = 0;  // of the table's files and memtables
   uint64_t done_bytes = 0;   // of these, the part with the index's entries
   bool ready = true;         // everything has: reads are answered
-  uint64_t entries = 0;      // in memory and on disk, those of dead and replaced cells included
-  uint64_t bytes = 0;        // stored on disk
-  uint64_t skipped = 0;      // cells on disk whose value is not 8 bytes, of an int64 index
+  // In memory and on disk, those of dead and replaced cells included; a cell in memory that was
+  // written again counts each time until a read has made the entries.
+  uint64_t entries = 0;
+  uint64_t bytes = 0;    // stored on disk
+  uint64_t skipped = 0;  // cells on disk whose value is not 8 bytes, of an int64 index
 
   double share_done() const {
     return ready              ? 1.0

@@ -5,6 +5,7 @@
 
 #include "engine/iter/merging_iterator.h"
 #include "engine/lookup/candidate.h"
+#include "engine/lookup/entry_preparation.h"
 #include "engine/lookup/tablet_index_scan.h"
 #include "engine/read/block_load.h"
 #include "engine/read/scan.h"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr size_t kRowsPerStep = 256;
 constexpr size_t kHitsPerStep = 256;
-constexpr size_t kCellsPerSlice = 256;  // of memtables, whose entries are made
 // The moments at which a difference must be there.
 constexpr int kLooks = 3;
 
@@ -73,7 +73,8 @@ class EntryFinder {
   EntryFinder(Tablet& tablet, uint64_t index) : tablet_(tablet), index_(index) {}
 
   Async<Result<bool>> has(const std::string& key) {
-    while (!tablet_.version().make_index_entries(kCellsPerSlice)) co_await yield_now();
+    EntryPreparation preparation(tablet_.pin());
+    while (!preparation.step()) co_await yield_now();
     if (version_.get() != &tablet_.version()) open();
     Step step = merge_.sources() == 0 ? Step::end : merge_.seek(key);
     while (step == Step::blocked) {

@@ -8,6 +8,7 @@
 
 #include "engine/iter/merging_iterator.h"
 #include "engine/lookup/candidate.h"
+#include "engine/lookup/entry_preparation.h"
 #include "engine/lookup/pinned_rows.h"
 #include "engine/model/fatal_age.h"
 #include "engine/read/block_load.h"
@@ -23,7 +24,6 @@ namespace {
 
 // A slice of work between two yields. Checked at every kCandidatesPerLook-th candidate.
 constexpr int64_t kSliceUs = 300;
-constexpr size_t kCellsPerSlice = 256;  // of memtables, whose entries are made
 constexpr size_t kCandidatesPerLook = 16;
 // Rows whose first hit is remembered.
 constexpr size_t kMostFirsts = 4096;
@@ -78,17 +78,17 @@ class TabletIndexScan final : public IndexScan, private VersionHolder {
     shard_.readers.cursors.add(*this);
   }
 
-  // Pins the newest version and makes the iterators. REQUIRES: prepare() has just returned true.
-  Result<void> open();
-  // Makes the entries of the memtables. True: none is left to make, and it may be opened.
-  bool prepare() { return facts_->newest->make_index_entries(kCellsPerSlice); }
+  // Pins the newest version. An error if it does not have all entries that the read must find.
+  Result<void> pin();
+  // Makes the iterators, unless entries of memtables are left to make.
+  void prepare();
   Async<Result<void>> next(IndexBatch& batch, IndexBatchLimits limits) override;
 
  private:
   void note_columns();
-  Async<Result<void>> prepare_and_open();
-  Result<void> add_memtables();
-  Result<void> add_tables();
+  Result<void> check_ready() const;
+  void add_memtables();
+  void add_tables();
   bool is_wanted(const IndexSection& section) const;
   std::unexpected<Error> is_not_ready() const;
   bool is_outdated() const {
@@ -135,6 +135,7 @@ class TabletIndexScan final : public IndexScan, private VersionHolder {
   absl::flat_hash_map<std::string, std::string> firsts_;  // see first_of_row()
   PinnedRows::Instant instant_;
   IndexBounds bounds_;
+  std::optional<EntryPreparation> preparation_;  // nothing: merge_ has its iterators
   MergingIterator merge_;
   bool running_ = false;     // next() is under way,
   bool must_close_ = false;  // and the version is wanted back
@@ -158,7 +159,7 @@ void TabletIndexScan::note_columns() {
   normalize(both_);
 }
 
-Result<void> TabletIndexScan::open() {
+Result<void> TabletIndexScan::pin() {
   version_ = Ref<const Version>(facts_->newest);
   instant_.stamp = facts_->visible;
   instant_.now_us =
@@ -167,38 +168,52 @@ Result<void> TabletIndexScan::open() {
   spec_.after = position_;
   bounds_ = bounds_of(spec_, index_);
   begun_ = false;
-  auto added = add_memtables();
-  if (added) added = add_tables();
-  if (!added) {
+  if (auto ready = check_ready(); !ready) {
     close();
-    return added;
+    return ready;
   }
+  preparation_.emplace(version_);
   rows_.reset(version_.get(), instant_);
   return {};
 }
 
-Result<void> TabletIndexScan::add_memtables() {
+Result<void> TabletIndexScan::check_ready() const {
   for (const Ref<TabletMemtable>& memtable : version_->memtables) {
-    const EntryTree* entries = memtable->entries.index_entries(index_.id);
-    if (entries == nullptr) return is_not_ready();
-    if (!entries->empty()) merge_.add(std::make_unique<EntryTree::Iterator>(*entries));
+    if (!memtable->entries.has_index(index_.id)) return is_not_ready();
   }
-  return {};
-}
-
-Result<void> TabletIndexScan::add_tables() {
-  const std::vector<const TabletTable*>& unread = version_->unread;
   for (const TabletRun& run : version_->runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       if (table->slice().table().is_lost()) return std::unexpected(*table->damage());
       if (!has_entries(table->meta(), index_, instant_.now_us)) return is_not_ready();
+    }
+  }
+  return {};
+}
+
+void TabletIndexScan::prepare() {
+  if (!preparation_->step()) return;
+  preparation_.reset();
+  add_memtables();
+  add_tables();
+}
+
+void TabletIndexScan::add_memtables() {
+  for (const Ref<TabletMemtable>& memtable : version_->memtables) {
+    const EntryTree& entries = *memtable->entries.index_entries(index_.id);
+    if (!entries.empty()) merge_.add(std::make_unique<EntryTree::Iterator>(entries));
+  }
+}
+
+void TabletIndexScan::add_tables() {
+  const std::vector<const TabletTable*>& unread = version_->unread;
+  for (const TabletRun& run : version_->runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
       const IndexSection& section = *table->meta().section_of(index_.id);
       if (section.entries == 0 || !is_wanted(section)) continue;
       if (!spec_.explain && std::ranges::find(unread, table.get()) != unread.end()) continue;
       merge_.add(std::make_unique<SectionIterator>(table->slice().table(), section));
     }
   }
-  return {};
 }
 
 std::unexpected<Error> TabletIndexScan::is_not_ready() const {
@@ -232,6 +247,7 @@ void TabletIndexScan::let_go() {
 }
 
 void TabletIndexScan::close() {
+  preparation_.reset();
   merge_.clear();
   firsts_.clear();
   rows_.reset(nullptr, {});
@@ -258,19 +274,18 @@ Result<bool> TabletIndexScan::stand(Step step) {
                         : bounds_.upper.empty() || merge_.key() < Bytes(bounds_.upper);
 }
 
-Async<Result<void>> TabletIndexScan::prepare_and_open() {
-  while (!prepare()) {
-    co_await yield_now();
-    if (is_outdated()) co_return std::unexpected(tablet_is_gone(tablet_));
-  }
-  co_return open();
-}
-
 Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits limits) {
   if (is_outdated()) co_return std::unexpected(tablet_is_gone(tablet_));
-  if (!version_) CO_TRY_VOID(co_await prepare_and_open());
+  if (!version_) CO_TRY_VOID(pin());
   running_ = true;
-  const Result<void> filled = co_await fill(batch, limits);
+  const Clock& clock = shard_.runtime.clock.machine();
+  const int64_t began_us = clock.boot_us();
+  while (preparation_ && clock.boot_us() - began_us < limits.work_us) {
+    prepare();
+    if (preparation_) co_await yield_now();
+  }
+  Result<void> filled;
+  if (!preparation_) filled = co_await fill(batch, limits);
   running_ = false;
   batch.passed = position_;
   // What an error leaves behind is not read further.
@@ -488,8 +503,8 @@ Result<std::unique_ptr<IndexScan>> open_index_scan(Tablet& tablet, const IndexRe
   }
   if (const Error* lost = tablet.lost_deletes()) return std::unexpected(*lost);
   auto scan = std::make_unique<TabletIndexScan>(tablet, tablet.facts(), spec, *index);
-  // Otherwise next() opens it.
-  if (scan->prepare()) TRY_VOID(scan->open());
+  TRY_VOID(scan->pin());
+  scan->prepare();
   return scan;
 }
 

@@ -14,9 +14,14 @@ constexpr size_t kPlaceBytes = 64;
 constexpr size_t kIndexEntryBytes = 9 + 22 + 8;
 
 size_t index_entry_bytes(const IndexSchema& index, const ParsedKey& cell, Bytes value) {
-  const bool of_value = index.has(IndexPart::value);
-  return kIndexEntryBytes + cell.row_prefix.size() + cell.escaped_qualifier.size() +
-         sizeof(int64_t) + (of_value ? std::min(value.size(), kIndexedValueBytes) : 0);
+  size_t bytes =
+      kIndexEntryBytes + cell.row_prefix.size() + cell.escaped_qualifier.size() + sizeof(int64_t);
+  if (!index.has(IndexPart::value)) return bytes;
+  const Bytes indexed = value.substr(0, kIndexedValueBytes);
+  bytes += indexed.size();
+  // Of a segment each 00 takes two.
+  if (index.type == IndexType::bytes) bytes += static_cast<size_t>(std::ranges::count(indexed, 0));
+  return bytes;
 }
 
 }  // namespace
@@ -62,25 +67,30 @@ void Memtable::add_unmade(const ParsedKey& cell, const CellValue& value, EntryTr
   }
   if (!any) return;
   unmade_.push_back(record);
-  if (unmade_.size() - next_unmade_ > kMostUnmade) make_entries_of(unmade_[next_unmade_++]);
+  if (unmade_.size() > kMostUnmade) make_entries_of_oldest();
 }
 
-bool Memtable::make_index_entries(size_t most) {
-  const size_t end = next_unmade_ + std::min(most, unmade_.size() - next_unmade_);
-  while (next_unmade_ < end) make_entries_of(unmade_[next_unmade_++]);
-  if (next_unmade_ < unmade_.size()) return false;
-  unmade_.clear();
-  next_unmade_ = 0;
+bool Memtable::make_index_entries(uint64_t cells, size_t& most) {
+  while (made_cells_ < cells) {
+    if (most == 0) return false;
+    most -= std::min(most, make_entries_of_oldest());
+  }
   return true;
 }
 
-// A cell that is written again has its entry already, whose expiry may be another one.
-void Memtable::make_entries_of(EntryTree::Record record) {
+// Returns their number. A cell that is written again has its entry already, whose expiry may be
+// another one.
+size_t Memtable::make_entries_of_oldest() {
+  const EntryTree::Record record = unmade_.front();
+  unmade_.pop_front();
+  ++made_cells_;
   ParsedKey cell;
   CellValue value;
   CHECK(parse_key(record.key(), cell) && parse_cell_value(record.value(), value),
         "malformed cell {}", escape_bytes(record.key()));
+  size_t made = 0;
   const auto give = [&](size_t i, Bytes key, Bytes /*expiry*/) {
+    ++made;
     --index_trees_[i]->unmade;
     unmade_bytes_ -= index_entry_bytes((*index_maker_.indexes())[i], cell, value.value);
     EntryTree& tree = index_trees_[i]->tree;
@@ -88,6 +98,7 @@ void Memtable::make_entries_of(EntryTree::Record record) {
     if (!place.holds(key)) tree.insert(place, key, kExpiryNotKnown);
   };
   index_maker_.make(cell, record.value(), give, [](size_t) {});
+  return made;
 }
 
 size_t Memtable::index_of(uint64_t id) const {

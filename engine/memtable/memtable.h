@@ -13,6 +13,7 @@
 // then each add() makes the entries of the oldest one. A reader judges an entry by its cell.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -78,9 +79,12 @@ class Memtable {
   // Of the index: those that are made, and one for each cell whose entries are not. REQUIRES:
   // has_index().
   size_t index_entry_count(uint64_t id) const;
-  // Makes the entries of the next `most` cells, 1 to 2 us for each. True: none is left. Allowed
-  // when frozen.
-  bool make_index_entries(size_t most);
+  // Cells that are in some index.
+  uint64_t indexed_cells() const { return made_cells_ + unmade_.size(); }
+  // Makes the entries of the first `cells` of these, 1 to 2 us for each entry, until `most` are
+  // made, which it counts down; if `most` is not 0, those of at least one cell. True: all are made.
+  // Allowed when frozen.
+  bool make_index_entries(uint64_t cells, size_t& most);
   // The entries that are made; null: it has none of that index.
   const EntryTree* index_entries(uint64_t id) const;
 
@@ -93,7 +97,7 @@ class Memtable {
   void note_cell(const CellValue& cell);
   size_t index_of(uint64_t id) const;
   void add_unmade(const ParsedKey& cell, const CellValue& value, EntryTree::Record record);
-  void make_entries_of(EntryTree::Record record);
+  size_t make_entries_of_oldest();
 
   Arena arena_;
   EntryTree tree_;
@@ -104,8 +108,8 @@ class Memtable {
     size_t unmade = 0;
   };
   std::vector<std::unique_ptr<IndexEntries>> index_trees_;  // one for each of index_maker_
-  std::vector<EntryTree::Record> unmade_;  // cells in the order of add(); made up to next_unmade_
-  size_t next_unmade_ = 0;
+  std::deque<EntryTree::Record> unmade_;  // cells whose entries are not made, in order of add()
+  uint64_t made_cells_ = 0;
   size_t unmade_bytes_ = 0;  // what their entries will take, about
   size_t content_bytes_ = 0;
   size_t deletes_ = 0;

@@ -126,8 +126,8 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
   }
 
   // See Memtable.
-  bool make_index_entries(size_t most) {
-    const bool all = entries.make_index_entries(most);
+  bool make_index_entries(uint64_t cells, size_t& most) {
+    const bool all = entries.make_index_entries(cells, most);
     count();
     return all;
   }
@@ -157,14 +157,6 @@ struct Version final : ShardCounted<Version> {
   void retire(OldVersions& versions) {
     among = &versions;
     versions.insert(this);
-  }
-  // Makes index entries of about `most` cells of its memtables (Memtable). True: none is left.
-  bool make_index_entries(size_t most) const {
-    bool all = true;
-    for (const Ref<TabletMemtable>& memtable : memtables) {
-      all = memtable->make_index_entries(most) && all;
-    }
-    return all;
   }
   std::vector<Ref<TabletMemtable>> memtables;  // newest first
   std::vector<TabletRun> runs;                 // newest first

@@ -399,17 +399,24 @@ SimRadosPort::~SimRadosPort() {
 }
 
 Async<Result<void>> SimRadosPort::look(std::string what) {
+  const auto closing = [] {
+    return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  };
+  if (is_closed()) co_return closing();
   ++looks_;
   const int64_t limit_us = timers_.now_us() + cluster_.options_.look_us;
-  const int64_t wait_us = cluster_.hangs_until_us_ - cluster_.world_.now_us();
-  co_await sleep_us(timers_, std::clamp(wait_us, cluster_.network_us(), cluster_.options_.look_us));
+  co_await sleep_us(timers_, cluster_.network_us());
+  while (cluster_.world_.now_us() < cluster_.hangs_until_us_ && timers_.now_us() < limit_us) {
+    const int64_t hang_us = cluster_.hangs_until_us_ - cluster_.world_.now_us();
+    co_await sleep_us(timers_, std::min(hang_us, limit_us - timers_.now_us()));
+  }
   --looks_;
   looks_over_.notify_all();
   if (timers_.now_us() >= limit_us || cluster_.chance(cluster_.faults_.fail_look)) {
     co_return std::unexpected(look_error(-ETIMEDOUT, what));
   }
-  if (!is_closed()) co_return Result<void>();
-  co_return fail(Errc::unavailable, "the connection to the Ceph cluster is closing");
+  if (is_closed()) co_return closing();
+  co_return Result<void>();
 }
 
 Async<void> SimRadosPort::release() {

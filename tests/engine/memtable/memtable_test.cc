@@ -238,10 +238,13 @@ TEST(Memtable, MakesIndexEntriesWhenTheyAreAskedFor) {
         EXPECT_GE(memtable.bytes(), bytes);
         bytes = memtable.bytes();
       }
-      if (random.one_in(2)) memtable.make_index_entries(random.below(50));
+      size_t most = random.below(50);
+      if (random.one_in(2)) memtable.make_index_entries(memtable.indexed_cells(), most);
     }
     memtable.freeze();
-    while (!memtable.make_index_entries(1 + random.below(200))) {
+    for (bool all = false; !all;) {
+      size_t most = 1 + random.below(200);
+      all = memtable.make_index_entries(memtable.indexed_cells(), most);
     }
     indexed.expect_entries();
   }
@@ -264,8 +267,13 @@ TEST(Memtable, CountsWhatEntriesWillTakeAndBoundsTheCellsThatWait) {
   EXPECT_EQ(memtable.index_entries(1)->size(), 1000u);
   EXPECT_EQ(memtable.index_entry_count(1), cells);
   const auto before = static_cast<double>(memtable.bytes());
-  EXPECT_FALSE(memtable.make_index_entries(cells - 1001));
-  EXPECT_TRUE(memtable.make_index_entries(1));
+  size_t most = cells - 1001;
+  EXPECT_FALSE(memtable.make_index_entries(cells, most));
+  EXPECT_EQ(most, 0u);
+  EXPECT_EQ(memtable.index_entries(1)->size(), cells - 1);
+  most = 10;
+  EXPECT_TRUE(memtable.make_index_entries(cells, most));
+  EXPECT_EQ(most, 9u);
   EXPECT_EQ(memtable.index_entries(1)->size(), cells);
   EXPECT_NEAR(static_cast<double>(memtable.bytes()) / before, 1, 0.1);
 }
