@@ -280,9 +280,10 @@ Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits li
   running_ = true;
   const Clock& clock = shard_.runtime.clock.machine();
   const int64_t began_us = clock.boot_us();
-  while (preparation_ && clock.boot_us() - began_us < limits.work_us) {
+  while (preparation_) {
     prepare();
-    if (preparation_) co_await yield_now();
+    if (!preparation_ || clock.boot_us() - began_us >= limits.work_us) break;
+    co_await yield_now();
   }
   Result<void> filled;
   if (!preparation_) filled = co_await fill(batch, limits);
