@@ -86,6 +86,7 @@ class TabletIndexScan final : public IndexScan, private VersionHolder {
 
  private:
   void note_columns();
+  Async<void> prepare_within(int64_t work_us);
   Result<void> check_ready() const;
   void add_memtables();
   void add_tables();
@@ -274,17 +275,22 @@ Result<bool> TabletIndexScan::stand(Step step) {
                         : bounds_.upper.empty() || merge_.key() < Bytes(bounds_.upper);
 }
 
+// At least one step of it.
+Async<void> TabletIndexScan::prepare_within(int64_t work_us) {
+  const Clock& clock = shard_.runtime.clock.machine();
+  const int64_t began_us = clock.boot_us();
+  while (true) {
+    prepare();
+    if (!preparation_ || clock.boot_us() - began_us >= work_us) co_return;
+    co_await yield_now();
+  }
+}
+
 Async<Result<void>> TabletIndexScan::next(IndexBatch& batch, IndexBatchLimits limits) {
   if (is_outdated()) co_return std::unexpected(tablet_is_gone(tablet_));
   if (!version_) CO_TRY_VOID(pin());
   running_ = true;
-  const Clock& clock = shard_.runtime.clock.machine();
-  const int64_t began_us = clock.boot_us();
-  while (preparation_) {
-    prepare();
-    if (!preparation_ || clock.boot_us() - began_us >= limits.work_us) break;
-    co_await yield_now();
-  }
+  if (preparation_) co_await prepare_within(limits.work_us);
   Result<void> filled;
   if (!preparation_) filled = co_await fill(batch, limits);
   running_ = false;

@@ -155,6 +155,37 @@ TEST_F(IndexBuild, WritesAfterTheCreationAreInItWhateverIsBuilt) {
   EXPECT_EQ(state().entries, 40u);
 }
 
+// However short a batch's time is and however fast writes come, a read ends with what was there.
+TEST_F(IndexBuild, AReadOfUnpreparedCellsGoesOnInTheNextBatch) {
+  node_ = std::make_unique<TestNode>(shards(1));
+  create();
+  add(index_spec("i"));
+  write(500);
+  const engine::TabletDescriptor tablet = node_->table("t")->tablets.front();
+  IndexReadSpec spec;
+  spec.index = "i";
+  auto scan = node_->node().engine(tablet.shard).open_index(tablet.id, tablet.epoch, spec);
+  ASSERT_TRUE(scan) << scan.error().to_string();
+  engine::IndexBatch batch;
+  size_t empty = 0;
+  while (batch.hits.empty() && empty < 100) {
+    ASSERT_TRUE(node_->world().block_on(node_->loop(0),
+                                        (*scan)->next(batch, {.hits = 2000, .work_us = 0})));
+    if (batch.hits.empty()) {
+      ++empty;
+      EXPECT_FALSE(batch.done);
+      EXPECT_TRUE(batch.passed.empty());
+      write(300);
+    }
+  }
+  EXPECT_GE(empty, 2u);
+  EXPECT_LE(empty, 6u);
+  while (!batch.done) {
+    ASSERT_TRUE(node_->world().block_on(node_->loop(0), (*scan)->next(batch, {.hits = 2000})));
+  }
+  EXPECT_EQ(batch.hits.size(), 1000u);
+}
+
 TEST_F(IndexBuild, SeveralIndexesAreBuiltInOnePass) {
   create();
   write(10);
