@@ -14,7 +14,7 @@ namespace cellar::bench {
 namespace {
 
 namespace json = boost::json;
-using Results = std::vector<json::object>;
+using RunResults = std::vector<json::object>;
 
 constexpr const char* kHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -46,7 +46,7 @@ th{color:var(--soft);font-weight:500;font-size:13px}th:first-child,td:first-chil
 
 const json::value* find(const json::object& o, std::string_view key) { return o.if_contains(key); }
 
-double number(const json::object& o, std::string_view key) {
+double number_of(const json::object& o, std::string_view key) {
   const json::value* v = find(o, key);
   return v != nullptr && v->is_number() ? v->to_number<double>() : 0;
 }
@@ -89,7 +89,7 @@ const std::vector<std::pair<double, std::string>> kPercentileTicks = {
 // Percentiles beyond the last but one operation are left out.
 Series curve(const std::string& name, const json::object& operation) {
   Series series{name, {}};
-  const double last = 100 * (1 - 1 / std::max(2.0, number(operation, "completed")));
+  const double last = 100 * (1 - 1 / std::max(2.0, number_of(operation, "completed")));
   for (const json::value& point : list(operation, "curve")) {
     if (!point.is_array() || point.get_array().size() != 2) continue;
     const double percent = point.get_array()[0].to_number<double>();
@@ -115,15 +115,15 @@ Series over_time(const std::string& name, const json::object& result, const std:
   Series series{name, {}};
   double longest = 0;
   for (const json::value& i : list(result, "intervals"))
-    if (i.is_object()) longest = std::max(longest, number(i.get_object(), "length_s"));
+    if (i.is_object()) longest = std::max(longest, number_of(i.get_object(), "length_s"));
   for (const json::value& i : list(result, "intervals")) {
     if (!i.is_object()) continue;
     const json::object& interval = i.get_object();
-    if (number(interval, "length_s") < longest * 0.9) continue;
+    if (number_of(interval, "length_s") < longest * 0.9) continue;
     const json::object& from =
         operation.empty() ? interval : child(child(interval, "operations"), operation);
-    series.points.emplace_back(number(interval, "at_s") + number(interval, "length_s") / 2,
-                               number(from, figure));
+    series.points.emplace_back(number_of(interval, "at_s") + number_of(interval, "length_s") / 2,
+                               number_of(from, figure));
   }
   return series;
 }
@@ -135,19 +135,20 @@ std::string tile(const std::string& value, const std::string& what) {
 
 std::string tiles(const json::object& r) {
   std::string out = "<div class=\"tiles\">";
-  out += tile(short_number(number(r, "per_second")), "operations/s");
-  out += tile(time_text(number(r, "p50_us")), "median latency");
-  out += tile(time_text(number(r, "p99_us")), "99th percentile");
-  out += tile(time_text(number(r, "p99.9_us")), "99.9th percentile");
+  out += tile(short_number(number_of(r, "per_second")), "operations/s");
+  out += tile(time_text(number_of(r, "p50_us")), "median latency");
+  out += tile(time_text(number_of(r, "p99_us")), "99th percentile");
+  out += tile(time_text(number_of(r, "p99.9_us")), "99.9th percentile");
   const json::object& server = child(r, "server_process");
   if (!server.empty()) {
-    out += tile(time_text(number(server, "processor_us_per_operation")),
+    out += tile(time_text(number_of(server, "processor_us_per_operation")),
                 "server's processor time per operation");
-    out += tile(short_number(number(server, "resident_bytes")) + "B", "server's resident memory");
+    out +=
+        tile(short_number(number_of(server, "resident_bytes")) + "B", "server's resident memory");
   }
   if (find(r, "verified") != nullptr)
-    out += tile(short_number(number(r, "verified")),
-                fmt::format("values verified, {:.0f} wrong", number(r, "wrong")));
+    out += tile(short_number(number_of(r, "verified")),
+                fmt::format("values verified, {:.0f} wrong", number_of(r, "wrong")));
   return out + "</div>\n";
 }
 
@@ -158,27 +159,27 @@ std::string operations_table(const json::object& r) {
   for (const auto& [name, value] : child(r, "operations")) {
     const json::object& o = value.get_object();
     out += fmt::format("<tr><td>{}</td><td>{}</td>", escape_html(name),
-                       short_number(number(o, "per_second")));
+                       short_number(number_of(o, "per_second")));
     for (const char* p : {"p50_us", "p90_us", "p99_us", "p99.9_us", "p99.99_us", "max_us"})
-      out += fmt::format("<td>{}</td>", time_text(number(o, p)));
+      out += fmt::format("<td>{}</td>", time_text(number_of(o, p)));
     out += find(o, "found") == nullptr
                ? "<td></td>"
-               : fmt::format("<td>{:.2f} %</td>",
-                             100 * number(o, "found") / std::max(1.0, number(o, "completed")));
-    out += fmt::format("<td>{:.0f}</td></tr>", number(o, "failed"));
+               : fmt::format("<td>{:.2f} %</td>", 100 * number_of(o, "found") /
+                                                      std::max(1.0, number_of(o, "completed")));
+    out += fmt::format("<td>{:.0f}</td></tr>", number_of(o, "failed"));
   }
   return out + "</table></div>\n";
 }
 
 std::string description(const json::object& r) {
-  const double rate = number(r, "rate");
+  const double rate = number_of(r, "rate");
   std::string out = fmt::format(
       "{}, workload {}: {:.0f} connections × {:.0f} in flight, {:.0f} keys, {:.0f} × {:.0f} B",
-      text(r, "server"), text(r, "workload"), number(r, "connections"), number(r, "depth"),
-      number(r, "keys"), number(r, "fields"), number(r, "value_bytes"));
+      text(r, "server"), text(r, "workload"), number_of(r, "connections"), number_of(r, "depth"),
+      number_of(r, "keys"), number_of(r, "fields"), number_of(r, "value_bytes"));
   out += rate > 0 ? fmt::format(", open loop at {:.0f}/s", rate) : ", closed loop";
-  out += fmt::format(", {:.1f} s", number(r, "elapsed_us") / 1e6);
-  const auto started = static_cast<std::time_t>(number(r, "started_s"));
+  out += fmt::format(", {:.1f} s", number_of(r, "elapsed_us") / 1e6);
+  const auto started = static_cast<std::time_t>(number_of(r, "started_s"));
   char date[40] = "";
   std::tm utc{};
   if (started > 0)
@@ -191,9 +192,9 @@ std::string one_result(const json::object& r) {
       fmt::format("<h2>{}</h2><p>{}</p>", escape_html(text(r, "name")), description(r));
   if (is_invalid(r))
     out += fmt::format("<p class=\"bad\">Invalid: {}</p>", escape_html(text(r, "invalid_reason")));
-  if (number(r, "failed") > 0)
+  if (number_of(r, "failed") > 0)
     out += fmt::format("<p class=\"bad\">{:.0f} operations failed; first: {}</p>",
-                       number(r, "failed"), escape_html(text(r, "first_error")));
+                       number_of(r, "failed"), escape_html(text(r, "first_error")));
   out += tiles(r) + operations_table(r) + "<h2></h2><div class=\"plots\">";
   Plot percentiles = percentile_plot("Latency by percentile");
   Plot rates{.title = "Rate over time", .x_label = "seconds", .y_label = "operations/s"};
@@ -210,27 +211,27 @@ std::string one_result(const json::object& r) {
   return out + svg_of(percentiles) + svg_of(rates) + svg_of(latencies) + "</div>\n";
 }
 
-std::string summary_table(const Results& results) {
+std::string summary_table(const RunResults& results) {
   std::string out =
       "<h2>Runs</h2><div "
       "class=\"table\"><table><tr><th>run</th><th>server</th><th>operations/s</th>"
       "<th>p50</th><th>p99</th><th>p99.9</th><th>max</th><th>processor/operation</th></tr>";
   for (const json::object& r : results) {
-    const double use = number(child(r, "server_process"), "processor_us_per_operation");
+    const double use = number_of(child(r, "server_process"), "processor_us_per_operation");
     out += fmt::format(
         "<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td></tr>",
         escape_html(text(r, "name")), is_invalid(r) ? " <span class=\"bad\">invalid</span>" : "",
-        escape_html(text(r, "server")), short_number(number(r, "per_second")),
-        time_text(number(r, "p50_us")), time_text(number(r, "p99_us")),
-        time_text(number(r, "p99.9_us")), time_text(number(r, "max_us")),
+        escape_html(text(r, "server")), short_number(number_of(r, "per_second")),
+        time_text(number_of(r, "p50_us")), time_text(number_of(r, "p99_us")),
+        time_text(number_of(r, "p99.9_us")), time_text(number_of(r, "max_us")),
         use > 0 ? time_text(use) : "");
   }
   return out + "</table></div>\n";
 }
 
 // Latency against the rate, a set of lines per server.
-Plot sweep_plot(const Results& results) {
+Plot sweep_plot(const RunResults& results) {
   Plot plot{.title = "Latency by rate",
             .x_label = "operations/s",
             .y_label = "latency, µs",
@@ -244,8 +245,8 @@ Plot sweep_plot(const Results& results) {
     for (const auto& [name, figure] : {std::pair("p50", "p50_us"), std::pair("p99", "p99_us")}) {
       Series series{servers.size() > 1 ? server + " " + name : name, {}};
       for (const json::object& r : results)
-        if (number(r, "rate") > 0 && text(r, "server") == server)
-          series.points.emplace_back(number(r, "per_second"), number(r, figure));
+        if (number_of(r, "rate") > 0 && text(r, "server") == server)
+          series.points.emplace_back(number_of(r, "per_second"), number_of(r, figure));
       std::ranges::sort(series.points);
       plot.series.push_back(std::move(series));
     }
@@ -253,7 +254,7 @@ Plot sweep_plot(const Results& results) {
   return plot;
 }
 
-std::string several_results(const Results& results) {
+std::string several_results(const RunResults& results) {
   Plot percentiles = percentile_plot("Latency by percentile, per run");
   for (const json::object& r : results) {
     const json::object& operations = child(r, "operations");
@@ -271,7 +272,7 @@ std::string several_results(const Results& results) {
 
 }  // namespace
 
-std::string html_report(const Results& results) {
+std::string html_report(const RunResults& results) {
   std::string out = kHead;
   out +=
       "<h1>cellar-bench</h1><p>Latency counts from the time when a request was due (open loop) or "

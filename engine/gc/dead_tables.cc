@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/model/types.h"
 #include "engine/retention/dead_table.h"
 
 namespace cellar::engine {
 namespace {
-
-constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
 bool holds_deletes(const TableMeta& meta) { return meta.deletes() + meta.range_deletes != 0; }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/model/types.h"
 #include "engine/sstable/filter.h"
 #include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
 
-constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 // Approximate number of filter probes per estimate: 20 ns each.
 constexpr size_t kMostProbes = 16'384;
 constexpr size_t kLeastSample = 2;

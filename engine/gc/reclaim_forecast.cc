@@ -4,14 +4,13 @@
 #include <limits>
 
 #include "engine/gc/reclaim_estimate.h"
+#include "engine/model/types.h"
 #include "engine/retention/dead_table.h"
 #include "engine/tablet/memory_deaths.h"
 #include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
-
-constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
 double clamped_dead(const DeathCurve& deaths, double bytes, int64_t at_us) {
   return std::min(deaths.about_dead(at_us), bytes);

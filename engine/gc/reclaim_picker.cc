@@ -6,7 +6,7 @@ namespace cellar::engine {
 namespace {
 
 // Smaller amounts are rounding errors.
-constexpr double kLeastBytes = 1;
+constexpr double kLeastWorkBytes = 1;
 
 // Work that is possible.
 struct Candidate {
@@ -40,7 +40,7 @@ PooledRead taken_of(const ReclaimInput& table, size_t first_run) {
   PooledRead taken{table.dead, table.overdue};
   for (const KilledBy& killed : table.killed) {
     if (!is_among(killed, first_run)) continue;
-    taken.flush |= killed.killer == SIZE_MAX && killed.dead >= kLeastBytes;
+    taken.flush |= killed.killer == SIZE_MAX && killed.dead >= kLeastWorkBytes;
     taken.dead += killed.dead;
     taken.overdue += killed.overdue;
   }
@@ -75,8 +75,9 @@ std::vector<Candidate> candidates_of(std::span<const ReclaimInput> tables, bool 
     if (!begins_run || (counts && tables[i].run != 0)) continue;
     all.push_back(runs_from(tables, tables[i].run));
   }
-  std::erase_if(
-      all, [](const Candidate& one) { return one.overdue < kLeastBytes || one.work.bytes <= 0; });
+  std::erase_if(all, [](const Candidate& one) {
+    return one.overdue < kLeastWorkBytes || one.work.bytes <= 0;
+  });
   return all;
 }
 
@@ -96,9 +97,10 @@ const Candidate* best_of(const std::vector<Candidate>& all) {
 
 // The work removes overdue bytes of table `i`.
 bool serves(const Candidate& candidate, std::span<const ReclaimInput> tables, size_t i) {
-  if (candidate.work.table) return candidate.work.table == i && tables[i].overdue >= kLeastBytes;
+  if (candidate.work.table)
+    return candidate.work.table == i && tables[i].overdue >= kLeastWorkBytes;
   return tables[i].run >= candidate.work.first_run &&
-         taken_of(tables[i], candidate.work.first_run).overdue >= kLeastBytes;
+         taken_of(tables[i], candidate.work.first_run).overdue >= kLeastWorkBytes;
 }
 
 }  // namespace

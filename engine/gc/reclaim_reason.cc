@@ -13,7 +13,7 @@ namespace cellar::engine {
 namespace {
 
 // Smaller amounts are rounding errors.
-constexpr double kLeastBytes = 1;
+constexpr double kLeastDeadBytes = 1;
 
 class Reasons {
  public:
@@ -60,7 +60,7 @@ class Reasons {
   void explain(size_t i, ReclaimFile& file) const {
     const ReclaimFileState& state = of_.files[i];
     const bool dead = file.wholly_dead;
-    const bool overdue = state.all_overdue >= kLeastBytes;
+    const bool overdue = state.all_overdue >= kLeastDeadBytes;
     if (state.damaged) return because(file, ReclaimReason::damaged, state.damage);
     if (!dead && !overdue) return explain_held(state, file);
     if (of_.stopped) return because(file, ReclaimReason::failed, *of_.stopped);
@@ -91,7 +91,7 @@ class Reasons {
   void explain_held(const ReclaimFileState& state, ReclaimFile& file) const {
     if (state.unknown) {
       file.reason = ReclaimReason::unknown;
-    } else if (state.held >= kLeastBytes) {
+    } else if (state.held >= kLeastDeadBytes) {
       file.reason = ReclaimReason::undo_window;
       file.until_us = of_.undo_until_us;
     }

@@ -7,7 +7,7 @@
 namespace cellar::engine {
 namespace {
 
-constexpr size_t kMagicBytes = 8;
+constexpr size_t kBackupMagicBytes = 8;
 
 void show_facts(const BackupFile& file, Dump& dump) {
   const auto line = [&dump](const std::string& text) { dump.field(0, {}, text); };
@@ -37,7 +37,7 @@ Async<Result<void>> dump_backup(FileSystem& fs, std::string path, DumpOptions op
   CO_TRY(const std::string content, co_await read_file(fs, path));
   CO_TRY(const BackupFile file, decode_backup(content, path));
   dump.section(0, content.size(), "backup");
-  dump.field(0, Bytes(content).substr(0, kMagicBytes), "magic");
+  dump.field(0, Bytes(content).substr(0, kBackupMagicBytes), "magic");
   show_facts(file, dump);
   dump.section(0, 0, fmt::format("manifest: {} entries", file.entries.size()));
   for (const auto& [key, entry] : file.entries) show_entry(key, entry, options, dump);

@@ -71,7 +71,7 @@ size_t WantedIndexEntries::left(uint64_t index, size_t& block) const {
 namespace {
 
 // What a segment of a key stands for.
-std::string text_of(Bytes segment) {
+std::string segment_text(Bytes segment) {
   std::string scratch;
   return std::string(decode_row_prefix(segment, scratch));
 }
@@ -89,11 +89,11 @@ std::string describe_index_entry(Bytes key, Bytes value, const IndexSchema* inde
     constexpr uint64_t kSignBit = uint64_t{1} << 63;
     text += fmt::format(" {} of", static_cast<int64_t>(load_be64(parts.value.data()) ^ kSignBit));
   } else if (index->has(IndexPart::value)) {
-    text += fmt::format(" \"{}\" of", escape_bytes(text_of(parts.value)));
+    text += fmt::format(" \"{}\" of", escape_bytes(segment_text(parts.value)));
   }
   const std::string qualifier =
-      parts.qualifier.empty() ? index->qualifier.value_or("") : text_of(parts.qualifier);
-  return text + fmt::format(" \"{}\" {}:\"{}\" at {}{}", escape_bytes(text_of(parts.row)),
+      parts.qualifier.empty() ? index->qualifier.value_or("") : segment_text(parts.qualifier);
+  return text + fmt::format(" \"{}\" {}:\"{}\" at {}{}", escape_bytes(segment_text(parts.row)),
                             index->family, escape_bytes(qualifier), parts.timestamp_us, ending);
 }
 
@@ -256,7 +256,7 @@ class SectionDump : private BlockDump {
 
   // Of an unknown definition the rows cannot be told.
   bool is_wanted(bool parsed, const IndexKey& parts) const {
-    return parsed && options_.filter.wants_row(text_of(parts.row));
+    return parsed && options_.filter.wants_row(segment_text(parts.row));
   }
 
   // REQUIRES: everything else is right.

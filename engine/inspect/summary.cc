@@ -195,7 +195,7 @@ void print_text(const Directory& directory, std::ostream& out) {
   for (const auto& [id, table] : directory.tables) print_table(table, out);
 }
 
-std::string text_of(Bytes bytes) { return escape_bytes(bytes); }
+std::string escaped(Bytes bytes) { return escape_bytes(bytes); }
 
 json::object json_of(const Totals& totals) {
   return {{"files", totals.files}, {"entries", totals.entries}, {"bytes", totals.bytes}};
@@ -210,12 +210,12 @@ json::object json_of(const Tablet& tablet) {
                                  {"rows", file.meta.rows},
                                  {"cells", file.meta.cells},
                                  {"bytes", file.meta.file_bytes},
-                                 {"start", text_of(file.rows.start)},
-                                 {"end", text_of(file.rows.end)}});
+                                 {"start", escaped(file.rows.start)},
+                                 {"end", escaped(file.rows.end)}});
   }
   return {{"tablet", tablet.id},
-          {"start", text_of(tablet.state.start)},
-          {"end", text_of(tablet.state.end)},
+          {"start", escaped(tablet.state.start)},
+          {"end", escaped(tablet.state.end)},
           {"epoch", tablet.state.epoch.value()},
           {"home", tablet.state.home},
           {"totals", json_of(totals_of(tablet))},

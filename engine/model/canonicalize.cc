@@ -14,7 +14,7 @@
 namespace cellar {
 namespace {
 
-using Kind = Mutation::Kind;
+using MutationKind = Mutation::Kind;
 
 // Up to this many sets are compared pairwise, which is faster than sorting and needs no memory.
 constexpr size_t kPairwise = 8;
@@ -28,7 +28,7 @@ class Canonicalizer {
   void run() {
     size_t first = 0;
     for (size_t i = ops_.size(); i > 0; --i) {
-      if (ops_[i - 1].kind != Kind::delete_from_row) continue;
+      if (ops_[i - 1].kind != MutationKind::delete_from_row) continue;
       out_.push_back(ops_[i - 1]);
       first = i;
       break;
@@ -79,11 +79,11 @@ class Canonicalizer {
   bool copy_when_plain() {
     if (ops_.size() != 1) {
       for (const Mutation& op : ops_)
-        if (op.kind != Kind::set_cell) return false;
+        if (op.kind != MutationKind::set_cell) return false;
       if (!distinct_cells()) return false;
     }
     for (const Mutation& op : ops_) {
-      if (op.kind == Kind::set_cell)
+      if (op.kind == MutationKind::set_cell)
         put_set(op, out_);
       else
         out_.push_back(op);
@@ -97,7 +97,7 @@ class Canonicalizer {
     size_t end = at;
     int64_t deleted_at = -1;  // the last delete of the whole family
     for (; end < order_.size() && ops_[order_[end]].family == family; ++end)
-      if (ops_[order_[end]].kind == Kind::delete_from_family)
+      if (ops_[order_[end]].kind == MutationKind::delete_from_family)
         deleted_at = std::max<int64_t>(deleted_at, order_[end]);
     if (deleted_at >= 0) out_.push_back(ops_[static_cast<size_t>(deleted_at)]);
 
@@ -108,8 +108,8 @@ class Canonicalizer {
       for (; at < end && ops_[order_[at]].qualifier == qualifier; ++at) {
         const uint32_t i = order_[at];
         if (i <= deleted_at) continue;
-        if (ops_[i].kind == Kind::set_cell) column_sets_.push_back(i);
-        if (ops_[i].kind == Kind::delete_from_column) column_deletes_.push_back(i);
+        if (ops_[i].kind == MutationKind::set_cell) column_sets_.push_back(i);
+        if (ops_[i].kind == MutationKind::delete_from_column) column_deletes_.push_back(i);
       }
       resolve_column();
     }

@@ -5,13 +5,13 @@
 namespace cellar {
 namespace {
 
-using Kind = RuleNode::Kind;
+using RuleKind = RuleNode::Kind;
 
 std::optional<int64_t> age_of_node(const RetentionRule& rule, size_t& next) {
   const RuleNode& node = rule.nodes[next++];
-  if (node.kind == Kind::max_age) return node.value;
-  if (node.kind == Kind::max_versions) return std::nullopt;
-  const bool every = node.kind == Kind::intersection_of;
+  if (node.kind == RuleKind::max_age) return node.value;
+  if (node.kind == RuleKind::max_versions) return std::nullopt;
+  const bool every = node.kind == RuleKind::intersection_of;
   bool missing = false;
   std::optional<int64_t> age;
   for (uint32_t i = 0; i < node.children; ++i) {

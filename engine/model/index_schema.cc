@@ -18,7 +18,7 @@ namespace {
 constexpr uint8_t kHasQualifier = 1;
 constexpr uint8_t kHasMaxAge = 2;
 
-bool is_name_character(char c) {
+bool is_index_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.';
 }
@@ -122,7 +122,7 @@ bool IndexSchema::has(IndexPart part) const {
 
 Result<void> validate_index_name(Bytes name) {
   const bool good = !name.empty() && name.size() <= kMaxIndexNameBytes &&
-                    std::all_of(name.begin(), name.end(), is_name_character);
+                    std::all_of(name.begin(), name.end(), is_index_name_character);
   if (good) return {};
   return fail(Errc::invalid_argument,
               "index name '{}' of {} bytes is not of the form [-_.a-zA-Z0-9]{{1,64}}",

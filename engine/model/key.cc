@@ -282,12 +282,12 @@ Bytes decode_row_prefix(Bytes encoded_row_prefix, std::string& scratch) {
 
 namespace {
 
-constexpr uint8_t kHasExpiry = 1;
+constexpr uint8_t kKeyHasExpiry = 1;
 constexpr uint8_t kTombstone = 2;
 
 void put_head(std::string& out, uint8_t flags, int64_t expire_at_us) {
   const bool expires = expire_at_us != kNoExpiry;
-  put_u8(out, flags | (expires ? kHasExpiry : 0));
+  put_u8(out, flags | (expires ? kKeyHasExpiry : 0));
   if (expires) put_varint(out, zigzag(expire_at_us));
 }
 
@@ -312,9 +312,9 @@ bool parse_cell_value(Bytes encoded, CellValue& out) {
     out.tombstone = false;
     return true;
   }
-  if ((flags & ~(kHasExpiry | kTombstone)) != 0) return false;
+  if ((flags & ~(kKeyHasExpiry | kTombstone)) != 0) return false;
   Reader reader(encoded);
-  out.expire_at_us = (flags & kHasExpiry) != 0 ? reader.signed_varint() : kNoExpiry;
+  out.expire_at_us = (flags & kKeyHasExpiry) != 0 ? reader.signed_varint() : kNoExpiry;
   out.value = reader.rest();
   out.tombstone = (flags & kTombstone) != 0;
   return reader.ok() && (!out.tombstone || out.value.empty());

@@ -9,9 +9,9 @@
 namespace cellar {
 namespace {
 
-using Kind = RuleNode::Kind;
+using RuleKind = RuleNode::Kind;
 
-RetentionRule combine(Kind kind, const std::vector<RetentionRule>& parts) {
+RetentionRule combine(RuleKind kind, const std::vector<RetentionRule>& parts) {
   RetentionRule rule;
   rule.nodes.push_back({kind, static_cast<uint32_t>(parts.size()), 0});
   for (const RetentionRule& part : parts) {
@@ -20,7 +20,9 @@ RetentionRule combine(Kind kind, const std::vector<RetentionRule>& parts) {
   return rule;
 }
 
-bool is_group(Kind kind) { return kind == Kind::union_of || kind == Kind::intersection_of; }
+bool is_group(RuleKind kind) {
+  return kind == RuleKind::union_of || kind == RuleKind::intersection_of;
+}
 
 Result<void> check_node(const RetentionRule& rule, size_t& next, size_t depth) {
   if (next == rule.nodes.size())
@@ -29,7 +31,7 @@ Result<void> check_node(const RetentionRule& rule, size_t& next, size_t depth) {
   const size_t index = next++;
   const RuleNode& node = rule.nodes[index];
   if (is_group(node.kind)) {
-    const char* name = node.kind == Kind::union_of ? "union" : "intersection";
+    const char* name = node.kind == RuleKind::union_of ? "union" : "intersection";
     if (node.children == 0)
       return fail(Errc::invalid_argument, "rule node {}: an empty {}", index, name);
     if (depth == kMaxRuleDepth)
@@ -40,12 +42,12 @@ Result<void> check_node(const RetentionRule& rule, size_t& next, size_t depth) {
   if (node.children != 0)
     return fail(Errc::invalid_argument, "rule node {} takes no parts, not {}", index,
                 node.children);
-  if (node.kind == Kind::max_versions) {
+  if (node.kind == RuleKind::max_versions) {
     if (node.value >= 1) return {};
     return fail(Errc::invalid_argument, "rule node {}: max_versions of {} is below 1", index,
                 node.value);
   }
-  if (node.kind == Kind::max_age) {
+  if (node.kind == RuleKind::max_age) {
     if (node.value >= kMinRuleAgeUs) return {};
     return fail(Errc::invalid_argument, "rule node {}: max_age of {} is below {}", index,
                 duration_text(node.value), duration_text(kMinRuleAgeUs));
@@ -56,15 +58,15 @@ Result<void> check_node(const RetentionRule& rule, size_t& next, size_t depth) {
 
 void describe_node(const RetentionRule& rule, size_t& next, bool inside, std::string& out) {
   const RuleNode& node = rule.nodes[next++];
-  if (node.kind == Kind::max_versions) {
+  if (node.kind == RuleKind::max_versions) {
     out += fmt::format("maxversions={}", node.value);
-  } else if (node.kind == Kind::max_age) {
+  } else if (node.kind == RuleKind::max_age) {
     out += "maxage=" + duration_text(node.value);
   } else {
     const bool parentheses = inside && node.children > 1;
     if (parentheses) out += '(';
     for (uint32_t i = 0; i < node.children && next < rule.nodes.size(); ++i) {
-      if (i > 0) out += node.kind == Kind::union_of ? " or " : " and ";
+      if (i > 0) out += node.kind == RuleKind::union_of ? " or " : " and ";
       describe_node(rule, next, true, out);
     }
     if (parentheses) out += ')';
@@ -73,16 +75,16 @@ void describe_node(const RetentionRule& rule, size_t& next, bool inside, std::st
 
 }  // namespace
 
-bool RetentionRule::has(Kind kind) const {
+bool RetentionRule::has(RuleKind kind) const {
   return std::any_of(nodes.begin(), nodes.end(),
                      [kind](const RuleNode& node) { return node.kind == kind; });
 }
 
 RetentionRule RetentionRule::union_of(const std::vector<RetentionRule>& parts) {
-  return combine(Kind::union_of, parts);
+  return combine(RuleKind::union_of, parts);
 }
 RetentionRule RetentionRule::intersection_of(const std::vector<RetentionRule>& parts) {
-  return combine(Kind::intersection_of, parts);
+  return combine(RuleKind::intersection_of, parts);
 }
 
 Result<void> validate_rule(const RetentionRule& rule) {
@@ -112,7 +114,7 @@ RetentionRule read_rule(Reader& in) {
   const uint64_t count = in.varint();
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
     RuleNode node;
-    node.kind = static_cast<Kind>(in.u8());
+    node.kind = static_cast<RuleKind>(in.u8());
     node.children = static_cast<uint32_t>(in.varint());
     node.value = static_cast<int64_t>(in.varint());
     if (in.ok()) rule.nodes.push_back(node);

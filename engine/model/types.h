@@ -25,6 +25,9 @@ using BlobId = Strong<struct BlobIdTag, uint64_t>;
 using CommitStamp = Strong<struct CommitStampTag, uint64_t>;
 inline constexpr CommitStamp kMaxStamp{UINT64_MAX};
 
+// A time on the clock that never comes.
+inline constexpr int64_t kNeverUs = INT64_MAX;
+
 // Cell timestamps are int64_t microseconds, never negative.
 inline constexpr int64_t kMaxTimestampUs = INT64_MAX;
 

@@ -7,8 +7,8 @@
 namespace cellar::engine {
 namespace {
 
-constexpr int64_t kMapLookUs = 1000;
-constexpr int64_t kMaxMapWaitUs = 30'000'000;
+constexpr int64_t kCheckMapLookUs = 1000;
+constexpr int64_t kMaxCheckMapWaitUs = 30'000'000;
 
 Result<TableEntry> find(const TableMap& map, const std::string& table, const std::string& index) {
   const TableEntry* entry = map.find(Bytes(table));
@@ -37,12 +37,12 @@ Async<Result<IndexCheckReport>> IndexChecks::run(ShardId from, std::string table
     IndexCheckReport now = report;
     const Result<void> checked = co_await check_tablet(from, tablet, place, listener, now);
     if (!checked) {
-      if (checked.error().code != Errc::aborted || waited_us >= kMaxMapWaitUs)
+      if (checked.error().code != Errc::aborted || waited_us >= kMaxCheckMapWaitUs)
         co_return std::unexpected(checked.error());
-      for (; shards_.part(from).tables.version == map_version && waited_us < kMaxMapWaitUs;
-           waited_us += kMapLookUs) {
+      for (; shards_.part(from).tables.version == map_version && waited_us < kMaxCheckMapWaitUs;
+           waited_us += kCheckMapLookUs) {
         CO_TRY_VOID(listener.go_on(report));
-        co_await sleep_us(shards_.env(from).runtime.timers, kMapLookUs);
+        co_await sleep_us(shards_.env(from).runtime.timers, kCheckMapLookUs);
       }
       continue;
     }

@@ -9,7 +9,7 @@ namespace cellar::engine {
 namespace {
 
 constexpr size_t kMagicBytes = 8;
-constexpr size_t kVersionAt = 8;
+constexpr size_t kHeaderVersionAt = 8;
 constexpr size_t kCrcAt = 12;
 constexpr size_t kRestAt = 16;
 constexpr uint64_t kIdBound = 1ull << 56;  // upper bound for record_owner()
@@ -30,7 +30,7 @@ AlignedBuffer encode_file_header(const FileHeader& header) {
   char* p = block.chars();
   std::memset(p, 0, block.size());
   std::memcpy(p, magic_of(header.kind).data(), kMagicBytes);
-  store_le(p + kVersionAt, static_cast<uint32_t>(kRecordFormatVersion));
+  store_le(p + kHeaderVersionAt, static_cast<uint32_t>(kRecordFormatVersion));
   store_le(p + 16, header.id);
   store_le(p + 24, header.number);
   store_le(p + 32, header.file_bytes);
@@ -50,7 +50,7 @@ Result<FileHeader> decode_file_header(Bytes block, RecordFileKind kind, std::str
   if (load_le<uint32_t>(p + kCrcAt) != header_crc(block)) {
     return fail(Errc::data_loss, "the header of {} is damaged", path);
   }
-  const auto version = load_le<uint32_t>(p + kVersionAt);
+  const auto version = load_le<uint32_t>(p + kHeaderVersionAt);
   if (version != kRecordFormatVersion) {
     return fail(Errc::failed_precondition,
                 "{} has format version {}; this program reads version {} only", path, version,

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/model/types.h"
+
 namespace cellar::engine {
 namespace {
-
-constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
 // When every cell up to that timestamp and without its own expiry is dead.
 int64_t aged_from_us(const TableRetention& firm, int64_t timestamp_us) {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/model/types.h"
 #include "engine/retention/dead_table.h"
 #include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
-
-constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
 int64_t us_of(Instant instant) { return static_cast<int64_t>(instant / 1000); }
 

@@ -5,7 +5,7 @@
 namespace cellar::engine {
 namespace {
 
-Instant before(Instant instant) { return instant == 0 ? 0 : instant - 1; }
+Instant instant_before(Instant instant) { return instant == 0 ? 0 : instant - 1; }
 
 }  // namespace
 
@@ -17,9 +17,9 @@ DropPolicy::DropPolicy(const TableSchema& schema, CommitStamp gc_watermark, cons
       retention_(TableRetention::firm(schema, gc_watermark, now_us_)) {
   // A later commit may have the same microsecond as facts.now_us.
   const Instant horizon =
-      before(std::min(instant_of_us(facts.now_us), instant_of(facts.newer_from)));
+      instant_before(std::min(instant_of_us(facts.now_us), instant_of(facts.newer_from)));
   counted_us_ = std::min<int64_t>(now_us_, static_cast<int64_t>(horizon / 1000));
-  cut_ = std::min(horizon, before(instant_after_us(counted_us_)));
+  cut_ = std::min(horizon, instant_before(instant_after_us(counted_us_)));
   gc_watermark_ = cut_;
   for (size_t i = 0; i < retention_.size(); ++i) {
     gc_watermark_ = std::min(gc_watermark_, cut(retention_.family(i)));
@@ -27,7 +27,7 @@ DropPolicy::DropPolicy(const TableSchema& schema, CommitStamp gc_watermark, cons
 }
 
 Instant DropPolicy::cut(const FamilyRetention& family) const {
-  return std::min(cut_, before(family.firm_until()));
+  return std::min(cut_, instant_before(family.firm_until()));
 }
 
 DropPolicy::Verdict DropPolicy::single_cell(CellState fate, int64_t timestamp_us,

@@ -33,7 +33,7 @@ std::string told(const Judged& cell, int64_t timestamp_us) {
 }
 
 // Returns a value with the sign of `timestamp - bound` in the window's unit.
-bool before(int64_t timestamp_us, int64_t bound_us, WriteWindow::Unit unit) {
+bool is_before(int64_t timestamp_us, int64_t bound_us, WriteWindow::Unit unit) {
   if (unit == WriteWindow::Unit::exact) return timestamp_us < bound_us;
   const auto seconds = [](int64_t us) { return us / kSecondUs - (us % kSecondUs < 0 ? 1 : 0); };
   return seconds(timestamp_us) < seconds(bound_us);
@@ -51,7 +51,7 @@ Result<void> check_window(const Judged& cell, std::optional<int64_t> fatal_age) 
   if (window.past_us) {
     int64_t reach = *window.past_us;
     if (fatal_age) reach = std::min(reach, *fatal_age);
-    if (before(v, cell.now_us - reach, window.unit))
+    if (is_before(v, cell.now_us - reach, window.unit))
       return fail(Errc::out_of_range,
                   "{}timestamp {} lies before the write window of family '{}', which begins at {}, "
                   "{} before the clock, {}{}",
@@ -60,7 +60,7 @@ Result<void> check_window(const Judged& cell, std::optional<int64_t> fatal_age) 
   }
   if (!window.future_us || *window.future_us > INT64_MAX - cell.now_us) return {};
   const int64_t end = cell.now_us + *window.future_us;
-  if (before(v, end, window.unit)) return {};
+  if (is_before(v, end, window.unit)) return {};
   return fail(
       Errc::out_of_range,
       "{}timestamp {} lies behind the write window of family '{}', which ends before {}, {} after "

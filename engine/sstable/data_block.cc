@@ -51,7 +51,7 @@ void BlockWriter::reset() {
 
 namespace {
 
-constexpr ptrdiff_t kLineBytes = 64;  // cache line of the CPU
+constexpr ptrdiff_t kCacheLineBytes = 64;  // cache line of the CPU
 
 }  // namespace
 
@@ -145,8 +145,8 @@ BlockReader::Move BlockReader::start_at_head(Bytes key, Start& start) const {
   if (heads_->all && less < heads_->count && heads_->heads[less] == head) {
     // The first entry with that head: the part taken from the previous key is the same.
     const char* at = begin_ + heads_->offsets[less];
-    __builtin_prefetch(at + kLineBytes);
-    __builtin_prefetch(at + 2 * kLineBytes);
+    __builtin_prefetch(at + kCacheLineBytes);
+    __builtin_prefetch(at + 2 * kCacheLineBytes);
     if (decode_entry(at, limit_, entry) == nullptr ||
         entry.shared > shared.size() + BlockHeads::kHeadBytes)
       return Move::corrupt;

@@ -25,7 +25,7 @@ std::unexpected<Error> malformed(Bytes what, BlobId blob, const BlockHandle& han
 }
 
 // Yields if there is a `work`.
-Async<void> give_way(Background::Work* work) {
+Async<void> yield_if_over(Background::Work* work) {
   if (work != nullptr && work->over()) co_await work->begin();
 }
 
@@ -124,7 +124,7 @@ Async<Result<void>> TableReader::read(Part& part, Bytes tail, uint64_t tail_offs
     co_return Result<void>();
   }
   if (work != nullptr && stored.size() > RawBlockAppender::kPieceBytes) co_await work->begin();
-  while (!raw.step()) co_await give_way(work);
+  while (!raw.step()) co_await yield_if_over(work);
   if (work != nullptr) work->end();
   CO_TRY(part.contents, raw.contents());
   co_return Result<void>();
@@ -135,7 +135,7 @@ Async<Result<void>> TableReader::load_index(Bytes contents, uint64_t data_end,
   if (contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
   if (work != nullptr) co_await work->begin();
   TableIndexOpener opener(index_, contents, data_end);
-  while (!opener.step()) co_await give_way(work);
+  while (!opener.step()) co_await yield_if_over(work);
   if (work != nullptr) work->end();
   if (opener.ok()) co_return Result<void>();
   co_return malformed("index", id(), footer_.index);
@@ -162,7 +162,7 @@ Async<Result<void>> TableReader::load_filter(const BlockHandle& handle, Filter& 
   if (!into.begin(part.contents)) co_return malformed("filter", id(), handle);
   if (part.contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
   if (work != nullptr) co_await work->begin();
-  while (!into.step()) co_await give_way(work);
+  while (!into.step()) co_await yield_if_over(work);
   if (work != nullptr) work->end();
   co_return Result<void>();
 }

@@ -16,7 +16,7 @@ constexpr size_t kMostPackedIndexBytes = 128 * 1024;  // takes about a tenth of 
 constexpr size_t kEntriesPerLook = 64;
 
 // Yields.
-Async<void> give_way(Background::Work* work) {
+Async<void> yield_or_begin(Background::Work* work) {
   if (work == nullptr) {
     co_await yield_now();
   } else if (work->over()) {
@@ -151,7 +151,7 @@ Async<Result<void>> TableWriter::write_section(Section& section, Background::Wor
       CO_TRY_VOID(co_await flush());
       if (work != nullptr) co_await work->begin();
     } else {
-      co_await give_way(work);
+      co_await yield_or_begin(work);
     }
   }
   const IndexSection tree = writer.finish();
@@ -211,7 +211,7 @@ Async<void> TableWriter::append_raw(Bytes contents, Background::Work* work, Bloc
   RawBlockAppender block(pending_, contents.size(), options_.blob, offset_);
   for (size_t at = 0; at < contents.size(); at += RawBlockAppender::kPieceBytes) {
     block.add(contents.substr(at, RawBlockAppender::kPieceBytes));
-    co_await give_way(work);
+    co_await yield_or_begin(work);
   }
   handle = {offset_, block.finish()};
   offset_ += handle.size;
@@ -220,7 +220,7 @@ Async<void> TableWriter::append_raw(Bytes contents, Background::Work* work, Bloc
 Async<void> TableWriter::append_filter(FilterBuilder& filter, Background::Work* work,
                                        BlockHandle& handle) {
   filter.begin(options_.filter_bits_per_row);
-  while (!filter.step()) co_await give_way(work);
+  while (!filter.step()) co_await yield_or_begin(work);
   co_await append_raw(filter.contents(), work, handle);
 }
 
@@ -240,7 +240,7 @@ Async<void> TableWriter::append_index(Background::Work* work, BlockHandle& handl
   block.add(index_.head());
   for (const std::string& piece : index_.pieces()) {
     block.add(piece);
-    co_await give_way(work);
+    co_await yield_or_begin(work);
   }
   handle = {offset_, block.finish()};
   offset_ += handle.size;
@@ -252,7 +252,7 @@ Async<void> TableWriter::append_parts(Background::Work* work, std::vector<uint32
   for (const std::string& part : parts_->parts()) {
     sizes.push_back(append_block(pending_, part, false, options_.blob, offset_));
     offset_ += sizes.back();
-    co_await give_way(work);
+    co_await yield_or_begin(work);
   }
 }
 

@@ -10,7 +10,7 @@ namespace cellar::engine {
 namespace {
 
 // Upper bound of the retry hint when the room is full; the next token may end later.
-constexpr int64_t kMaxRetryMs = 10'000;
+constexpr int64_t kMaxRangeRetryMs = 10'000;
 
 int64_t us_of(CommitStamp stamp) { return static_cast<int64_t>(stamp.value() / 1000); }
 
@@ -24,9 +24,9 @@ Result<void> RangeTokenRoom::make_room(size_t bytes, int64_t now_us) {
     first_end_us = std::min(first_end_us, tablet->first_end_us());
   }
   if (bytes_ + bytes <= kMaxRangeTokenBytes) return {};
-  int64_t wait_ms = kMaxRetryMs;
+  int64_t wait_ms = kMaxRangeRetryMs;
   if (first_end_us != INT64_MAX) {
-    wait_ms = std::clamp<int64_t>((first_end_us - now_us) / 1000 + 1, 1, kMaxRetryMs);
+    wait_ms = std::clamp<int64_t>((first_end_us - now_us) / 1000 + 1, 1, kMaxRangeRetryMs);
   }
   return std::unexpected(
       Error(Errc::resource_exhausted,

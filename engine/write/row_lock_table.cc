@@ -7,7 +7,7 @@
 namespace cellar::engine {
 namespace {
 
-constexpr uint32_t kRetryMs = 100;
+constexpr uint32_t kLockedRetryMs = 100;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<void> RowLockTable::check_room(size_t bytes) const {
           fmt::format("{} writes with {} bytes wait behind conditional ones or a change of rules; "
                       "the bounds are {} and {} bytes",
                       waiting_, waiting_bytes_, kMaxWaiting, kMaxWaitingBytes))
-          .retry_after(kRetryMs));
+          .retry_after(kLockedRetryMs));
 }
 
 Result<bool> RowLockTable::wait_in(Queue& queue, std::unique_ptr<WaitingWrite> waiting) {

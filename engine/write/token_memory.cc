@@ -12,7 +12,7 @@ namespace {
 // Number of spans in a window: each lookup visits all of them.
 constexpr int64_t kSpans = 16;
 // Upper bound of the retry hint when the memory is full; the next span may end later.
-constexpr int64_t kMaxRetryMs = 10'000;
+constexpr int64_t kMaxTokenRetryMs = 10'000;
 
 }  // namespace
 
@@ -70,10 +70,10 @@ Result<void> TokenMemory::make_room(int64_t now_us) {
     ending_.erase(ending_.begin());
   }
   if (tokens_ < limit_) return {};
-  int64_t wait_ms = kMaxRetryMs;
+  int64_t wait_ms = kMaxTokenRetryMs;
   if (!ending_.empty()) {
     const int64_t over_us = (ending_.begin()->first + 1) * span_us_;
-    wait_ms = std::clamp<int64_t>((over_us - now_us) / 1000 + 1, 1, kMaxRetryMs);
+    wait_ms = std::clamp<int64_t>((over_us - now_us) / 1000 + 1, 1, kMaxTokenRetryMs);
   }
   return std::unexpected(
       Error(Errc::resource_exhausted,

@@ -6,7 +6,7 @@
 namespace cellar::engine {
 namespace {
 
-constexpr uint32_t kRetryMs = 5;
+constexpr uint32_t kTurnRetryMs = 5;
 
 void refuse(TurnHost& host, const WaitingWrite& waiting, Error error) {
   if (waiting.conditional == nullptr) return host.refuse_turn(*waiting.write, std::move(error));
@@ -79,7 +79,7 @@ Error WriteTurns::refusal(const FlowLevels& levels) const {
                            "bytes wait for their turn, the bounds are {} and {} bytes",
                            levels.log_pending_bytes, kQueueBytes, waiting_, waiting_bytes_,
                            kMaxTurns, kMaxTurnBytes))
-      .retry_after(kRetryMs);
+      .retry_after(kTurnRetryMs);
 }
 
 // Waiting copies count as memtables, in which they will be.

@@ -11,7 +11,7 @@ using server::ShardServer;
 
 namespace {
 
-constexpr int64_t kLookAgainUs = 2'000;  // at a tablet that a change of rules holds
+constexpr int64_t kLookAtTabletUs = 2'000;  // at a tablet that a change of rules holds
 
 class Collector final : public CellSink {
  public:
@@ -52,7 +52,7 @@ class Collector final : public CellSink {
 };
 
 // A walk over tablets, which returns at `until_us` what it has by then.
-struct Walk {
+struct CellWalk {
   ReadSpec spec;
   Collector* sink = nullptr;
   int64_t until_us = 0;
@@ -67,17 +67,17 @@ using Cursor = std::unique_ptr<engine::ScanCursor>;
 // Waits while a change of rules holds the tablet. One that is gone is refused when the time is
 // over.
 Async<Result<Cursor>> open_cursor(ShardServer& owner, TabletId tablet, Epoch epoch,
-                                  const Walk& walk) {
+                                  const CellWalk& walk) {
   while (true) {
     auto cursor = owner.engine().open_scan(tablet, epoch, walk.spec);
     const bool held = !cursor && cursor.error().code == Errc::aborted;
     if (!held || owner.timers().now_us() > walk.until_us) co_return cursor;
-    co_await sleep_us(owner.timers(), kLookAgainUs);
+    co_await sleep_us(owner.timers(), kLookAtTabletUs);
   }
 }
 
 // The rows up to the last one of the cursor are done.
-void pass_last_row(const engine::ScanCursor& cursor, Walk& walk) {
+void pass_last_row(const engine::ScanCursor& cursor, CellWalk& walk) {
   if (cursor.last_row().empty()) return;
   walk.passed = cursor.last_row();
   walk.moved = true;
@@ -85,7 +85,7 @@ void pass_last_row(const engine::ScanCursor& cursor, Walk& walk) {
 }
 
 // Ends the page behind the rows that were read. False: there are none.
-bool stop_short(Walk& walk) {
+bool stop_short(CellWalk& walk) {
   Collector& sink = *walk.sink;
   if (!walk.moved && sink.whole() == 0) return false;
   sink.drop_open_row();
@@ -94,7 +94,7 @@ bool stop_short(Walk& walk) {
   return true;
 }
 
-Error too_slow(const Walk& walk) {
+Error too_slow(const CellWalk& walk) {
   constexpr int64_t kLastS = 2 * kMaxBrowseUs / 1'000'000;
   const Bytes row = walk.sink->open_row();
   const std::string what = row.empty() ? fmt::format("a row behind '{}'", escape_bytes(walk.passed))
@@ -104,7 +104,7 @@ Error too_slow(const Walk& walk) {
 }
 
 // Runs on the tablet's shard. The collector is shared with the requesting shard, which waits.
-Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch, Walk& walk) {
+Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch, CellWalk& walk) {
   Cursor cursor;
   while (true) {
     if (cursor && cursor->must_reopen()) {
@@ -191,7 +191,7 @@ Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
   BrowsedCells found;
   found.now_us = shard.clock().now_us();
   Collector sink(found.cells, request.cells);
-  Walk walk;
+  CellWalk walk;
   walk.sink = &sink;
   walk.passed = std::move(request.after);
   walk.until_us = shard.timers().now_us() + kMaxBrowseUs;

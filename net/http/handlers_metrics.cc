@@ -100,7 +100,6 @@ uint64_t answered(const ShardReading& shard) {
   return all;
 }
 
-using Shard = ShardReading;
 using Counters = server::ShardServer::Counters;
 using engine::EngineStats;
 using engine::ShardFigures;
@@ -110,12 +109,13 @@ class ShardCounts {
  public:
   ShardCounts(MetricsText& out, const NodeReading& reading) : out_(out), reading_(reading) {}
   template <class Count>
-  void operator()(std::string_view name, Count Shard::* count) const {
-    each_shard(out_, name, reading_, [=](const Shard& s) { return uint64_t{s.*count}; });
+  void operator()(std::string_view name, Count ShardReading::* count) const {
+    each_shard(out_, name, reading_, [=](const ShardReading& s) { return uint64_t{s.*count}; });
   }
   template <class Part, class Count>
-  void operator()(std::string_view name, Part Shard::* part, Count Part::* count) const {
-    each_shard(out_, name, reading_, [=](const Shard& s) { return uint64_t{s.*part.*count}; });
+  void operator()(std::string_view name, Part ShardReading::* part, Count Part::* count) const {
+    each_shard(out_, name, reading_,
+               [=](const ShardReading& s) { return uint64_t{s.*part.*count}; });
   }
 
  private:
@@ -125,57 +125,57 @@ class ShardCounts {
 
 void write_traffic(MetricsText& out, const NodeReading& r) {
   const ShardCounts count(out, r);
-  count("cellar_slow_requests_total", &Shard::slow_requests);
-  each_shard(out, "cellar_requests_in_flight", r, [](const Shard& s) {
+  count("cellar_slow_requests_total", &ShardReading::slow_requests);
+  each_shard(out, "cellar_requests_in_flight", r, [](const ShardReading& s) {
     return s.counters.requests - std::min(s.counters.requests, answered(s));
   });
-  count("cellar_requests_handed_over_total", &Shard::counters, &Counters::handed_over);
-  count("cellar_received_bytes_total", &Shard::counters, &Counters::received_bytes);
-  count("cellar_sent_bytes_total", &Shard::counters, &Counters::sent_bytes);
-  count("cellar_sessions", &Shard::connections);
-  count("cellar_sessions_accepted_total", &Shard::counters, &Counters::accepted);
-  count("cellar_sessions_taken_over_total", &Shard::counters, &Counters::taken_over);
-  count("cellar_sessions_refused_total", &Shard::counters, &Counters::refused);
-  count("cellar_sessions_malformed_total", &Shard::counters, &Counters::garbage);
-  count("cellar_scans", &Shard::scans);
-  count("cellar_queued_slices", &Shard::later_length);
-  count("cellar_slices_total", &Shard::counters, &Counters::slices);
-  count("cellar_cursors_released_total", &Shard::counters, &Counters::released_cursors);
-  count("cellar_held_request_bytes", &Shard::held_bytes);
-  count("cellar_pending_reply_bytes", &Shard::pending_reply_bytes);
-  count("cellar_mailbox_overflows_total", &Shard::mailbox_overflowed);
+  count("cellar_requests_handed_over_total", &ShardReading::counters, &Counters::handed_over);
+  count("cellar_received_bytes_total", &ShardReading::counters, &Counters::received_bytes);
+  count("cellar_sent_bytes_total", &ShardReading::counters, &Counters::sent_bytes);
+  count("cellar_sessions", &ShardReading::connections);
+  count("cellar_sessions_accepted_total", &ShardReading::counters, &Counters::accepted);
+  count("cellar_sessions_taken_over_total", &ShardReading::counters, &Counters::taken_over);
+  count("cellar_sessions_refused_total", &ShardReading::counters, &Counters::refused);
+  count("cellar_sessions_malformed_total", &ShardReading::counters, &Counters::garbage);
+  count("cellar_scans", &ShardReading::scans);
+  count("cellar_queued_slices", &ShardReading::later_length);
+  count("cellar_slices_total", &ShardReading::counters, &Counters::slices);
+  count("cellar_cursors_released_total", &ShardReading::counters, &Counters::released_cursors);
+  count("cellar_held_request_bytes", &ShardReading::held_bytes);
+  count("cellar_pending_reply_bytes", &ShardReading::pending_reply_bytes);
+  count("cellar_mailbox_overflows_total", &ShardReading::mailbox_overflowed);
 }
 
 void write_shards(MetricsText& out, const NodeReading& r) {
   const ShardCounts count(out, r);
   each_shard(out, "cellar_shard_idle_seconds_total", r,
-             [](const Shard& s) { return seconds(s.loop.slept_us); });
-  count("cellar_shard_turns_total", &Shard::loop, &LoopReading::turns);
-  count("cellar_shard_stalls_total", &Shard::loop, &LoopReading::stalls);
+             [](const ShardReading& s) { return seconds(s.loop.slept_us); });
+  count("cellar_shard_turns_total", &ShardReading::loop, &LoopReading::turns);
+  count("cellar_shard_stalls_total", &ShardReading::loop, &LoopReading::stalls);
   each_shard(out, "cellar_shard_longest_stall_seconds", r,
-             [](const Shard& s) { return seconds(s.loop.longest_stall_us); });
-  count("cellar_shard_read_only", &Shard::engine, &EngineStats::read_only);
-  count("cellar_shard_read_only_start", &Shard::engine, &EngineStats::read_only_start);
+             [](const ShardReading& s) { return seconds(s.loop.longest_stall_us); });
+  count("cellar_shard_read_only", &ShardReading::engine, &EngineStats::read_only);
+  count("cellar_shard_read_only_start", &ShardReading::engine, &EngineStats::read_only_start);
   each_shard(out, "cellar_oldest_io_seconds", r,
-             [](const Shard& s) { return seconds(s.loop.oldest_io_us); });
-  count("cellar_tokens", &Shard::engine, &EngineStats::tokens);
-  count("cellar_row_cache_hits_total", &Shard::figures, &ShardFigures::row_hits);
-  count("cellar_row_cache_misses_total", &Shard::figures, &ShardFigures::row_misses);
-  count("cellar_cache_hits_total", &Shard::figures, &ShardFigures::cache_hits);
-  count("cellar_cache_packed_hits_total", &Shard::figures, &ShardFigures::cache_packed_hits);
-  count("cellar_cache_packed_bytes", &Shard::figures, &ShardFigures::cache_packed_bytes);
-  count("cellar_cache_misses_total", &Shard::figures, &ShardFigures::cache_misses);
-  count("cellar_cache_evictions_total", &Shard::figures, &ShardFigures::cache_evicted);
-  count("cellar_device_reads_total", &Shard::figures, &ShardFigures::device_reads);
-  count("cellar_device_read_bytes_total", &Shard::figures, &ShardFigures::device_read_bytes);
-  count("cellar_device_read_errors_total", &Shard::figures, &ShardFigures::failed_reads);
-  count("cellar_checksum_errors_total", &Shard::figures, &ShardFigures::damaged_blocks);
+             [](const ShardReading& s) { return seconds(s.loop.oldest_io_us); });
+  count("cellar_tokens", &ShardReading::engine, &EngineStats::tokens);
+  count("cellar_row_cache_hits_total", &ShardReading::figures, &ShardFigures::row_hits);
+  count("cellar_row_cache_misses_total", &ShardReading::figures, &ShardFigures::row_misses);
+  count("cellar_cache_hits_total", &ShardReading::figures, &ShardFigures::cache_hits);
+  count("cellar_cache_packed_hits_total", &ShardReading::figures, &ShardFigures::cache_packed_hits);
+  count("cellar_cache_packed_bytes", &ShardReading::figures, &ShardFigures::cache_packed_bytes);
+  count("cellar_cache_misses_total", &ShardReading::figures, &ShardFigures::cache_misses);
+  count("cellar_cache_evictions_total", &ShardReading::figures, &ShardFigures::cache_evicted);
+  count("cellar_device_reads_total", &ShardReading::figures, &ShardFigures::device_reads);
+  count("cellar_device_read_bytes_total", &ShardReading::figures, &ShardFigures::device_read_bytes);
+  count("cellar_device_read_errors_total", &ShardReading::figures, &ShardFigures::failed_reads);
+  count("cellar_checksum_errors_total", &ShardReading::figures, &ShardFigures::damaged_blocks);
 }
 
 void write_scrub(MetricsText& out, const HttpNode& node, const NodeReading& r) {
   using engine::ScrubFigures;
   const auto count = [&](std::string_view name, uint64_t ScrubFigures::* field) {
-    each_shard(out, name, r, [field](const Shard& s) { return s.figures.scrub.*field; });
+    each_shard(out, name, r, [field](const ShardReading& s) { return s.figures.scrub.*field; });
   };
   count("cellar_scrub_read_bytes_total", &ScrubFigures::read_bytes);
   count("cellar_scrub_verified_sstables_total", &ScrubFigures::verified_tables);
@@ -187,20 +187,20 @@ void write_scrub(MetricsText& out, const HttpNode& node, const NodeReading& r) {
 
 void write_engine(MetricsText& out, const NodeReading& r) {
   const ShardCounts count(out, r);
-  count("cellar_log_bytes", &Shard::engine, &EngineStats::log_bytes);
-  count("cellar_pinned_memtable_bytes", &Shard::engine, &EngineStats::pinned_memtable_bytes);
-  count("cellar_commits_total", &Shard::engine, &EngineStats::commits);
-  count("cellar_flushes_total", &Shard::engine, &EngineStats::flushes);
-  count("cellar_compactions_total", &Shard::engine, &EngineStats::compactions);
+  count("cellar_log_bytes", &ShardReading::engine, &EngineStats::log_bytes);
+  count("cellar_pinned_memtable_bytes", &ShardReading::engine, &EngineStats::pinned_memtable_bytes);
+  count("cellar_commits_total", &ShardReading::engine, &EngineStats::commits);
+  count("cellar_flushes_total", &ShardReading::engine, &EngineStats::flushes);
+  count("cellar_compactions_total", &ShardReading::engine, &EngineStats::compactions);
   each_shard(out, "cellar_compactions_running", r,
-             [](const Shard& s) { return uint64_t{s.figures.merge.tablet != TabletId{}}; });
-  count("cellar_reclaim_turns_total", &Shard::engine, &EngineStats::reclaim_turns);
-  count("cellar_sstables", &Shard::engine, &EngineStats::tables_on_disk);
-  count("cellar_sstable_bytes", &Shard::engine, &EngineStats::table_bytes);
-  count("cellar_sstable_zstd_bytes", &Shard::figures, &ShardFigures::zstd_bytes);
-  count("cellar_tablets", &Shard::engine, &EngineStats::tablets);
-  count("cellar_replayed_commits", &Shard::engine, &EngineStats::replayed_commits);
-  count("cellar_torn_tail_bytes", &Shard::engine, &EngineStats::torn_tail_bytes);
+             [](const ShardReading& s) { return uint64_t{s.figures.merge.tablet != TabletId{}}; });
+  count("cellar_reclaim_turns_total", &ShardReading::engine, &EngineStats::reclaim_turns);
+  count("cellar_sstables", &ShardReading::engine, &EngineStats::tables_on_disk);
+  count("cellar_sstable_bytes", &ShardReading::engine, &EngineStats::table_bytes);
+  count("cellar_sstable_zstd_bytes", &ShardReading::figures, &ShardFigures::zstd_bytes);
+  count("cellar_tablets", &ShardReading::engine, &EngineStats::tablets);
+  count("cellar_replayed_commits", &ShardReading::engine, &EngineStats::replayed_commits);
+  count("cellar_torn_tail_bytes", &ShardReading::engine, &EngineStats::torn_tail_bytes);
 }
 
 void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) {

@@ -15,7 +15,7 @@ using server::ShardServer;
 
 namespace {
 
-constexpr int64_t kLookAgainUs = 20'000;  // at a table that has changed, or whose rules change
+constexpr int64_t kLookAtTableUs = 20'000;  // at a table that has changed, or whose rules change
 constexpr size_t kLeastBatchBytes = 4 * 1024;
 
 struct Source final : IndexSource {
@@ -25,8 +25,8 @@ struct Source final : IndexSource {
 };
 
 // A page in progress, on the requesting shard, which waits while a tablet's shard uses it.
-struct Walk {
-  Walk(const BrowseIndexRequest& of, int64_t until)
+struct IndexWalk {
+  IndexWalk(const BrowseIndexRequest& of, int64_t until)
       : request(of), until_us(until), last_us(until + kMaxBrowseUs) {}
 
   const BrowseIndexRequest& request;
@@ -46,7 +46,7 @@ size_t bytes_of(const engine::IndexBatch& batch) {
 }
 
 // Runs on the tablet's shard. A cursor for each batch: no page holds one while it reads elsewhere.
-Async<Result<void>> fill(ShardServer& owner, Source& source, const Walk& walk) {
+Async<Result<void>> fill(ShardServer& owner, Source& source, const IndexWalk& walk) {
   source.begin_batch();
   IndexReadSpec spec = walk.request.spec;
   spec.rows = source.rows;
@@ -75,7 +75,7 @@ BrowsedCell cell_of(const std::string& row, const engine::HitCell& from) {
 }
 
 // The indexed cell is the first one of a hit.
-void take(const IndexHit& from, Walk& walk) {
+void take(const IndexHit& from, IndexWalk& walk) {
   BrowsedHit hit;
   hit.cell = cell_of(from.row, from.cells.front());
   hit.found = !hit.cell.note.dead;
@@ -91,7 +91,7 @@ void take(const IndexHit& from, Walk& walk) {
 }
 
 // One batch of each tablet without which the next hit is not known.
-Async<Result<void>> read_on(ShardServer& shard, IndexMerge& merge, Walk& walk) {
+Async<Result<void>> read_on(ShardServer& shard, IndexMerge& merge, IndexWalk& walk) {
   for (IndexSource* wanted : merge.wanted()) {
     if (shard.timers().now_us() > walk.last_us) {
       co_return fail(Errc::deadline_exceeded,
@@ -110,7 +110,7 @@ Async<Result<void>> read_on(ShardServer& shard, IndexMerge& merge, Walk& walk) {
 
 // The position that every tablet has passed: one that still holds up the merge is before the hits
 // of all others.
-void stop_short(const IndexMerge& merge, Walk& walk) {
+void stop_short(const IndexMerge& merge, IndexWalk& walk) {
   const std::vector<IndexSource*> dry = merge.wanted();
   if (dry.empty()) return;
   const IndexSource* first = dry.front();
@@ -120,7 +120,8 @@ void stop_short(const IndexMerge& merge, Walk& walk) {
   walk.found.next = first->after;
 }
 
-Async<Result<void>> read_page(ShardServer& shard, const engine::TableEntry& table, Walk& walk) {
+Async<Result<void>> read_page(ShardServer& shard, const engine::TableEntry& table,
+                              IndexWalk& walk) {
   const BrowseIndexRequest& request = walk.request;
   IndexMerge merge(request.spec.reversed);
   std::deque<Source> sources;
@@ -178,7 +179,7 @@ Async<Result<BrowsedHits>> browse_once(ShardServer& shard, const BrowseIndexRequ
                    escape_bytes(request.spec.index));
   }
   CO_TRY_VOID(validate_index_read(request.spec, *index, table->schema.granularity));
-  Walk walk(request, until_us);
+  IndexWalk walk(request, until_us);
   walk.found.now_us = shard.clock().now_us();
   walk.found.next = request.spec.after;
   Result<void> read = co_await read_page(shard, *table, walk);
@@ -198,7 +199,7 @@ Async<Result<BrowsedHits>> browse_index(ShardServer& shard, BrowseIndexRequest r
   const int64_t until_us = shard.timers().now_us() + kMaxBrowseUs;
   Result<BrowsedHits> page = co_await browse_once(shard, request, until_us);
   while (!page && page.error().code == Errc::aborted && shard.timers().now_us() <= until_us) {
-    co_await sleep_us(shard.timers(), kLookAgainUs);
+    co_await sleep_us(shard.timers(), kLookAtTableUs);
     page = co_await browse_once(shard, request, until_us);
   }
   shard.admission().end_scan();

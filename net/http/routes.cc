@@ -10,7 +10,7 @@ using wire::fb::Op;
 using wire::fb::OperateOp;
 
 constexpr Gate kOpen{};
-constexpr Gate kMetrics{.access = Access::metrics};
+constexpr Gate kMetricsGate{.access = Access::metrics};
 
 // The route requires the permission of `op`.
 constexpr Gate as(Op op, TableIn table = TableIn::nowhere) {
@@ -37,7 +37,7 @@ constexpr Gate kAlterFamilies{Access::operation, static_cast<uint16_t>(Op::Alter
 constexpr Route kRoutes[] = {
     {Method::get, "/healthz", kOpen, false, handle_healthz},
     {Method::get, "/readyz", kOpen, false, handle_readyz},
-    {Method::get, "/metrics", kMetrics, true, handle_metrics},
+    {Method::get, "/metrics", kMetricsGate, true, handle_metrics},
     // ---- API
     {Method::get, "/api/v1/node", as(Op::ServerInfo), true, handle_node},
     {Method::get, "/api/v1/shards", as(Op::ServerInfo), true, handle_shards},

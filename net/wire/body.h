@@ -15,6 +15,13 @@
 
 namespace cellar::wire {
 
+// A flag of a schema as the bit of the field that holds it.
+template <class Flag>
+  requires std::is_enum_v<Flag>
+constexpr uint8_t bit(Flag flag) {
+  return static_cast<uint8_t>(flag);
+}
+
 inline constexpr size_t kMaxTableDepth = 8;
 // A table takes at least 8 bytes, so the number of tables a verifier visits is bounded by the body
 // size.

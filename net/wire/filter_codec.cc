@@ -5,7 +5,6 @@ namespace {
 
 using Nodes = flatbuffers::Vector<const fb::FilterNode*>;
 
-constexpr uint8_t bit(fb::RangeFlag flag) { return static_cast<uint8_t>(flag); }
 constexpr uint8_t kBoundFlags = bit(fb::RangeFlag::HasStart) | bit(fb::RangeFlag::StartOpen) |
                                 bit(fb::RangeFlag::HasEnd) | bit(fb::RangeFlag::EndClosed);
 constexpr uint8_t kTimeFlags = bit(fb::RangeFlag::HasStart) | bit(fb::RangeFlag::HasEnd);

@@ -9,10 +9,9 @@
 namespace cellar::wire {
 namespace {
 
-constexpr uint8_t bit(fb::RangeFlag flag) { return static_cast<uint8_t>(flag); }
-constexpr uint8_t kTimeFlags = bit(fb::RangeFlag::HasStart) | bit(fb::RangeFlag::HasEnd);
+constexpr uint8_t kTimePartFlags = bit(fb::RangeFlag::HasStart) | bit(fb::RangeFlag::HasEnd);
 constexpr uint8_t kPartFlags =
-    kTimeFlags | bit(fb::RangeFlag::StartOpen) | bit(fb::RangeFlag::EndClosed);
+    kTimePartFlags | bit(fb::RangeFlag::StartOpen) | bit(fb::RangeFlag::EndClosed);
 
 Result<void> check_flags(uint8_t flags, uint8_t known, bool reserved_is_zero,
                          std::string_view what) {
@@ -70,7 +69,7 @@ Result<void> decode_part(const fb::Span* equal, const fb::RangeRec* range, Bytes
 
 Result<void> decode_time(const fb::TimeRangeRec* rec, std::optional<TimeRange>& out) {
   if (rec == nullptr) return {};
-  TRY_VOID(check_flags(rec->flags(), kTimeFlags,
+  TRY_VOID(check_flags(rec->flags(), kTimePartFlags,
                        rec->reserved8() == 0 && rec->reserved16() == 0 && rec->reserved32() == 0,
                        "time"));
   TimeRange& range = out.emplace();

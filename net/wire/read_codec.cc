@@ -8,7 +8,6 @@
 namespace cellar::wire {
 namespace {
 
-constexpr uint8_t bit(fb::RangeFlag flag) { return static_cast<uint8_t>(flag); }
 constexpr uint8_t kRangeFlags = bit(fb::RangeFlag::HasStart) | bit(fb::RangeFlag::StartOpen) |
                                 bit(fb::RangeFlag::HasEnd) | bit(fb::RangeFlag::EndClosed);
 

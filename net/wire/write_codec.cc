@@ -9,7 +9,6 @@ namespace {
 
 using Recs = flatbuffers::Vector<const fb::MutationRec*>;
 
-constexpr uint8_t bit(fb::MutationFlag flag) { return static_cast<uint8_t>(flag); }
 constexpr uint8_t kSetFlags = bit(fb::MutationFlag::HasTimestamp) |
                               bit(fb::MutationFlag::HasExpireAt) | bit(fb::MutationFlag::HasTtl);
 constexpr uint8_t kDeleteColumnFlags =

@@ -8,12 +8,6 @@ std::string table_of(const json::object& object) {
   return std::string(object.at("table").as_string());
 }
 
-// The error of an answer, if it has one.
-template <class T>
-std::optional<Error> error_of(const Result<T>& result) {
-  return result ? std::nullopt : std::optional<Error>(result.error());
-}
-
 }  // namespace
 
 void collect(std::vector<ReadCell>& out, Bytes row, std::span<const client::Cell> cells) {

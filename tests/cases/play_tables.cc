@@ -4,15 +4,6 @@
 #include "tests/cases/translate.h"
 
 namespace cellar::cases {
-namespace {
-
-template <class T>
-std::optional<Error> error_of(const Result<T>& result) {
-  return result ? std::nullopt : std::optional<Error>(result.error());
-}
-
-}  // namespace
-
 Player::Answer Player::play_table(const Step& step) {
   const std::string& verb = step.verb;
   if (verb == "create_table") {

@@ -19,6 +19,12 @@ struct Outcome {
   std::string what;  // the step, and its difference or its unknown verb
 };
 
+// The error of an answer, if it has one.
+template <class T>
+std::optional<Error> error_of(const Result<T>& result) {
+  return result ? std::nullopt : std::optional<Error>(result.error());
+}
+
 // What a step came to: an answer of the node (an error included) or a difference from what was
 // expected.
 struct Played {

@@ -14,6 +14,7 @@
 #include "tests/cases/clock_control.h"
 #include "tests/net/server/adjustable_clock.h"
 #include "tests/process/support/clock_trial.h"
+#include "tests/support/durations.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::process {
@@ -21,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kSteps = 1'000;
-constexpr int64_t kSecondUs = 1'000'000;
 constexpr int64_t kBootTakesUs = 5 * kSecondUs;  // unless the machine is back sooner
 
 std::vector<std::string> arguments() {

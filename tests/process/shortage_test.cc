@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 #ifdef CELLAR_SANITIZED
-constexpr bool kSanitized = true;  // its memory is not the node's
+constexpr bool kIsSanitized = true;  // its memory is not the node's
 #else
-constexpr bool kSanitized = false;
+constexpr bool kIsSanitized = false;
 #endif
 
 fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
@@ -92,7 +92,7 @@ class Shortage : public testing::Test {
 };
 
 TEST_F(Shortage, ConnectionsLeaveDescriptorsToFlushesAndMerges) {
-  if (kSanitized) GTEST_SKIP() << "a sanitizer opens files of its own";
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer opens files of its own";
   const fs::path few = scratch_ / "few";
   std::ofstream(few) << "#!/bin/sh\nulimit -n 160\nexec " << (bin() / "cellard").string()
                      << " \"$@\"\n";

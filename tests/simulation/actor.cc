@@ -57,12 +57,6 @@ client::Mutation mutation_of(const std::string& row, const std::vector<OwnedMuta
   return m;
 }
 
-// What a node may answer to any request, whatever is asked: nothing was wrong with the request.
-bool is_transient(Errc code) {
-  return code == Errc::unavailable || code == Errc::resource_exhausted ||
-         code == Errc::deadline_exceeded || code == Errc::aborted || code == Errc::cancelled;
-}
-
 }  // namespace
 
 std::string padded(const std::string& value) {

@@ -12,12 +12,6 @@ using client::BackupAction;
 
 constexpr const char* kDirectory = "/backups";
 
-// What a job may end with while faults are in force, or because its life ended.
-bool is_transient(Errc code) {
-  return code == Errc::unavailable || code == Errc::resource_exhausted ||
-         code == Errc::deadline_exceeded || code == Errc::aborted || code == Errc::cancelled;
-}
-
 }  // namespace
 
 Keeper::Keeper(Stage& stage) : stage_(stage), reader_(stage, 101) {

@@ -11,12 +11,6 @@ namespace {
 
 using client::RetentionRule;
 
-// A change may be refused while something else is under way, or the node does not write.
-bool is_transient(Errc code) {
-  return code == Errc::unavailable || code == Errc::resource_exhausted ||
-         code == Errc::deadline_exceeded || code == Errc::aborted || code == Errc::cancelled;
-}
-
 template <class T>
 const Error* error_of(const Result<T>& answer) {
   return answer ? nullptr : &answer.error();

@@ -3,13 +3,13 @@
 
 #include "tests/simulation/mixed_rules.h"
 #include "tests/simulation/row_machine.h"
+#include "tests/support/durations.h"
 #include "tests/support/linearizability.h"
 
 namespace cellar::simulation {
 namespace {
 
 using Verdict = support::Linearization::Verdict;
-constexpr int64_t kSecond = 1'000'000;
 
 class RowCopiesTest : public testing::Test {
  protected:
@@ -78,78 +78,78 @@ class RowCopiesTest : public testing::Test {
 // SEMANTICS 9.6, with one version: what is older than 40 s, or not the newest.
 TEST_F(RowCopiesTest, AUnionKillsByEither) {
   families[1].rule = 1;
-  write("old", 100 * kSecond, 101 * kSecond);
-  write("new", 110 * kSecond, 111 * kSecond);
-  read({cell("new", 110 * kSecond)}, 112 * kSecond);
-  read({cell("new", 110 * kSecond)}, 150 * kSecond);
-  read({}, 150 * kSecond + 1);
+  write("old", 100 * kSecondUs, 101 * kSecondUs);
+  write("new", 110 * kSecondUs, 111 * kSecondUs);
+  read({cell("new", 110 * kSecondUs)}, 112 * kSecondUs);
+  read({cell("new", 110 * kSecondUs)}, 150 * kSecondUs);
+  read({}, 150 * kSecondUs + 1);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  read({cell("new", 110 * kSecond)}, 150 * kSecond + 1);
+  read({cell("new", 110 * kSecondUs)}, 150 * kSecondUs + 1);
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
 TEST_F(RowCopiesTest, AnIntersectionKillsByBoth) {
   families[1].rule = 6;  // 90 s and one newer
-  write("old", 100 * kSecond, 101 * kSecond);
-  write("new", 110 * kSecond, 111 * kSecond);
-  read({cell("new", 110 * kSecond), cell("old", 100 * kSecond)}, 190 * kSecond);
-  read({cell("new", 110 * kSecond)}, 190 * kSecond + 1);
-  read({cell("new", 110 * kSecond)}, 900 * kSecond);
+  write("old", 100 * kSecondUs, 101 * kSecondUs);
+  write("new", 110 * kSecondUs, 111 * kSecondUs);
+  read({cell("new", 110 * kSecondUs), cell("old", 100 * kSecondUs)}, 190 * kSecondUs);
+  read({cell("new", 110 * kSecondUs)}, 190 * kSecondUs + 1);
+  read({cell("new", 110 * kSecondUs)}, 900 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  read({}, 900 * kSecond);
+  read({}, 900 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
 // What was pushed out stays out when the newer version dies before its time.
 TEST_F(RowCopiesTest, DeadIsDeadAlthoughTheNewerVersionExpires) {
   families[1].rule = 2;  // 40 s, or two newer
-  write("one", 100 * kSecond, 101 * kSecond);
-  write("two", 101 * kSecond, 102 * kSecond);
-  write("three", 102 * kSecond, 103 * kSecond, 110 * kSecond);
-  read({cell("two", 101 * kSecond)}, 120 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
+  write("two", 101 * kSecondUs, 102 * kSecondUs);
+  write("three", 102 * kSecondUs, 103 * kSecondUs, 110 * kSecondUs);
+  read({cell("two", 101 * kSecondUs)}, 120 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  read({cell("two", 101 * kSecond), cell("one", 100 * kSecond)}, 121 * kSecond);
+  read({cell("two", 101 * kSecondUs), cell("one", 100 * kSecondUs)}, 121 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
 // The version that counts has died when the next one is written.
 TEST_F(RowCopiesTest, WhatHasExpiredCountsNoMore) {
   families[1].rule = 2;
-  write("one", 100 * kSecond, 101 * kSecond);
-  write("two", 101 * kSecond, 102 * kSecond, 105 * kSecond);
-  write("three", 102 * kSecond, 106 * kSecond);
-  read({cell("three", 102 * kSecond), cell("one", 100 * kSecond)}, 107 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
+  write("two", 101 * kSecondUs, 102 * kSecondUs, 105 * kSecondUs);
+  write("three", 102 * kSecondUs, 106 * kSecondUs);
+  read({cell("three", 102 * kSecondUs), cell("one", 100 * kSecondUs)}, 107 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
   ops.pop_back();
-  read({cell("three", 102 * kSecond)}, 107 * kSecond);
+  read({cell("three", 102 * kSecondUs)}, 107 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
 // Whether it had expired then is not known: either, but it stays so.
 TEST_F(RowCopiesTest, ACommitWhoseInstantIsNotKnownIsTriedOnBothSidesOfADeath) {
   families[1].rule = 2;
-  write("one", 100 * kSecond, 101 * kSecond);
-  write("two", 101 * kSecond, 102 * kSecond, 105 * kSecond);
-  RowOp& late = write("three", 102 * kSecond, 108 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
+  write("two", 101 * kSecondUs, 102 * kSecondUs, 105 * kSecondUs);
+  RowOp& late = write("three", 102 * kSecondUs, 108 * kSecondUs);
   late.stamp_ns = 0;
-  late.from_us = 103 * kSecond;
-  read({cell("three", 102 * kSecond), cell("one", 100 * kSecond)}, 109 * kSecond);
+  late.from_us = 103 * kSecondUs;
+  read({cell("three", 102 * kSecondUs), cell("one", 100 * kSecondUs)}, 109 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
   ops.pop_back();
-  read({cell("three", 102 * kSecond)}, 109 * kSecond);
+  read({cell("three", 102 * kSecondUs)}, 109 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  read({cell("three", 102 * kSecond), cell("one", 100 * kSecond)}, 109 * kSecond);
+  read({cell("three", 102 * kSecondUs), cell("one", 100 * kSecondUs)}, 109 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
 TEST_F(RowCopiesTest, AnUndoneMixedRuleWasNeverInForce) {
-  write("one", 100 * kSecond, 101 * kSecond);
-  write("two", 101 * kSecond, 102 * kSecond);
-  change(1, 103 * kSecond);
-  read({cell("two", 101 * kSecond)}, 104 * kSecond);
-  change(6, 105 * kSecond);  // looser than 1: which then never was
-  read({cell("two", 101 * kSecond), cell("one", 100 * kSecond)}, 190 * kSecond);
-  read({cell("two", 101 * kSecond)}, 190 * kSecond + 1);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
+  write("two", 101 * kSecondUs, 102 * kSecondUs);
+  change(1, 103 * kSecondUs);
+  read({cell("two", 101 * kSecondUs)}, 104 * kSecondUs);
+  change(6, 105 * kSecondUs);  // looser than 1: which then never was
+  read({cell("two", 101 * kSecondUs), cell("one", 100 * kSecondUs)}, 190 * kSecondUs);
+  read({cell("two", 101 * kSecondUs)}, 190 * kSecondUs + 1);
   EXPECT_EQ(verdict(), Verdict::linearizable);
   families[1].can_undo = false;
   EXPECT_EQ(verdict(), Verdict::violation);
@@ -161,9 +161,9 @@ TEST(MixedRules, AGreaterNumberKeepsMore) {
     for (int64_t age_s = 0; age_s <= 100; age_s += 5) {
       for (int versions = 1; versions <= 4; ++versions) {
         RowState::Columns tighter, looser;
-        for (int i = 0; i < versions; ++i) tighter["e"][1'000 * kSecond - i] = {"v", kNoExpiry};
+        for (int i = 0; i < versions; ++i) tighter["e"][1'000 * kSecondUs - i] = {"v", kNoExpiry};
         looser = tighter;
-        const int64_t now_us = (1'000 + age_s) * kSecond;
+        const int64_t now_us = (1'000 + age_s) * kSecondUs;
         collect_mixed(tighter, rule, now_us);
         collect_mixed(looser, (rule + 1) % (kMixedRules + 1), now_us);
         EXPECT_LE(tighter["e"].size(), looser["e"].size()) << rule << " " << age_s;
@@ -173,64 +173,64 @@ TEST(MixedRules, AGreaterNumberKeepsMore) {
 }
 
 TEST_F(RowCopiesTest, ARestoredTableHoldsWhatWasWrittenBeforeTheBackup) {
-  write("one", 100 * kSecond, 101 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
   back_up(1);
-  write("two", 101 * kSecond, 102 * kSecond);
+  write("two", 101 * kSecondUs, 102 * kSecondUs);
   restore(1, 1);
-  read({cell("one", 100 * kSecond)}, 103 * kSecond, 1);
-  read({cell("two", 101 * kSecond), cell("one", 100 * kSecond)}, 103 * kSecond);
+  read({cell("one", 100 * kSecondUs)}, 103 * kSecondUs, 1);
+  read({cell("two", 101 * kSecondUs), cell("one", 100 * kSecondUs)}, 103 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
   ops[4].seen = {};
   EXPECT_EQ(verdict(), Verdict::violation) << "an acknowledged write is missing";
-  ops[4].seen = {cell("two", 101 * kSecond), cell("one", 100 * kSecond)};
+  ops[4].seen = {cell("two", 101 * kSecondUs), cell("one", 100 * kSecondUs)};
   EXPECT_EQ(verdict(), Verdict::violation) << "it began after the backup had ended";
 }
 
 // The backup ran meanwhile: with or without the write, and all tables restored from it alike.
 TEST_F(RowCopiesTest, ABackupHasOneInstantOfARow) {
   RowOp& backup = back_up(1);
-  write("one", 100 * kSecond, 101 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
   ops.front().ret = ++tick;
   (void)backup;
   restore(1, 1);
   restore(1, 2);
-  read({cell("one", 100 * kSecond)}, 103 * kSecond, 1);
-  read({cell("one", 100 * kSecond)}, 103 * kSecond, 2);
+  read({cell("one", 100 * kSecondUs)}, 103 * kSecondUs, 1);
+  read({cell("one", 100 * kSecondUs)}, 103 * kSecondUs, 2);
   EXPECT_EQ(verdict(), Verdict::linearizable);
   ops[4].seen.clear(), ops[5].seen.clear();
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  ops[5].seen = {cell("one", 100 * kSecond)};
+  ops[5].seen = {cell("one", 100 * kSecondUs)};
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
 TEST_F(RowCopiesTest, TheRulesOfABackupGoOn) {
   families[1].rule = 1;
-  write("one", 100 * kSecond, 101 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
   back_up(1);
   restore(1, 1);
-  read({cell("one", 100 * kSecond)}, 140 * kSecond, 1);
-  read({}, 140 * kSecond + 1, 1);
+  read({cell("one", 100 * kSecondUs)}, 140 * kSecondUs, 1);
+  read({}, 140 * kSecondUs + 1, 1);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  change(0, 141 * kSecond, 1);
-  read({cell("one", 100 * kSecond)}, 142 * kSecond, 1);
+  change(0, 141 * kSecondUs, 1);
+  read({cell("one", 100 * kSecondUs)}, 142 * kSecondUs, 1);
   EXPECT_EQ(verdict(), Verdict::violation) << "dead is dead";
 }
 
 // The rows are copied first, the schema is read last.
 TEST_F(RowCopiesTest, AChangeOfARuleMayComeBetweenTheRowAndTheSchemaOfABackup) {
-  write("one", 100 * kSecond, 101 * kSecond);
-  write("two", 101 * kSecond, 102 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
+  write("two", 101 * kSecondUs, 102 * kSecondUs);
   RowOp& backup = back_up(1);
   backup.sealed = false;
-  change(1, 103 * kSecond);
-  write("three", 102 * kSecond, 104 * kSecond);
+  change(1, 103 * kSecondUs);
+  write("three", 102 * kSecondUs, 104 * kSecondUs);
   RowOp& seal = add(Verb::seal_backup);
   seal.backup = 1;
   restore(1, 1);
   ops[2].ret = seal.ret - 1;
-  read({cell("two", 101 * kSecond)}, 105 * kSecond, 1);
+  read({cell("two", 101 * kSecondUs)}, 105 * kSecondUs, 1);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  ops.back().seen = {cell("two", 101 * kSecond), cell("one", 100 * kSecond)};
+  ops.back().seen = {cell("two", 101 * kSecondUs), cell("one", 100 * kSecondUs)};
   ops[5].call = 5;
   EXPECT_EQ(verdict(), Verdict::linearizable) << "sealed before the change";
   ops[5].call = 12;
@@ -240,15 +240,15 @@ TEST_F(RowCopiesTest, AChangeOfARuleMayComeBetweenTheRowAndTheSchemaOfABackup) {
 
 // Before it was restored, and after a crash took nothing of it back.
 TEST_F(RowCopiesTest, ARestoredTableIsThereAsAWholeOrNot) {
-  write("one", 100 * kSecond, 101 * kSecond);
+  write("one", 100 * kSecondUs, 101 * kSecondUs);
   back_up(1);
-  read({}, 102 * kSecond, 1).refused = Refused::absent;
+  read({}, 102 * kSecondUs, 1).refused = Refused::absent;
   restore(1, 1);
-  read({cell("one", 100 * kSecond)}, 103 * kSecond, 1);
+  read({cell("one", 100 * kSecondUs)}, 103 * kSecondUs, 1);
   add(Verb::crash);
-  read({cell("one", 100 * kSecond)}, 104 * kSecond, 1);
+  read({cell("one", 100 * kSecondUs)}, 104 * kSecondUs, 1);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  read({}, 105 * kSecond, 1).refused = Refused::absent;
+  read({}, 105 * kSecondUs, 1).refused = Refused::absent;
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/durations.h"
 #include "tests/support/linearizability.h"
 
 namespace cellar::simulation {
 namespace {
 
 using Verdict = support::Linearization::Verdict;
-constexpr int64_t kSecond = 1'000'000;
 
 class RowMachineTest : public testing::Test {
  protected:
@@ -52,7 +52,7 @@ class RowMachineTest : public testing::Test {
   }
 
   std::vector<FamilyPlan> families = {{"a", FamilyKind::versions, 2, true},
-                                      {"b", FamilyKind::age, 10 * kSecond, true}};
+                                      {"b", FamilyKind::age, 10 * kSecondUs, true}};
   std::vector<RowOp> ops;
 };
 
@@ -68,36 +68,36 @@ TEST_F(RowMachineTest, OnlyTheNewestVersionsAreRead) {
 }
 
 TEST_F(RowMachineTest, ACellDiesAfterItsAgeAndStaysDead) {
-  write(1, 2, set("b", "e", "v", 100 * kSecond));
-  read(3, {{"b", "e", 100 * kSecond, "v"}}, 110 * kSecond, 110 * kSecond);
+  write(1, 2, set("b", "e", "v", 100 * kSecondUs));
+  read(3, {{"b", "e", 100 * kSecondUs, "v"}}, 110 * kSecondUs, 110 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  read(5, {}, 110 * kSecond + 1, 110 * kSecond + 1);
+  read(5, {}, 110 * kSecondUs + 1, 110 * kSecondUs + 1);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  change(7, "b", 0, 120 * kSecond);  // looser: it brings nothing back
-  read(9, {}, 120 * kSecond, 121 * kSecond);
+  change(7, "b", 0, 120 * kSecondUs);  // looser: it brings nothing back
+  read(9, {}, 120 * kSecondUs, 121 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  read(11, {{"b", "e", 100 * kSecond, "v"}}, 120 * kSecond, 121 * kSecond);
+  read(11, {{"b", "e", 100 * kSecondUs, "v"}}, 120 * kSecondUs, 121 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
 // A cell whose timestamp no answer told may be as young as its answer.
 TEST_F(RowMachineTest, AConditionSeesACellWhoseTimestampIsNotKnown) {
-  RowOp& made = ops.emplace_back(at(Verb::mutate, 1, 2, 0, 100 * kSecond));
+  RowOp& made = ops.emplace_back(at(Verb::mutate, 1, 2, 0, 100 * kSecondUs));
   made.ops = {set("b", "s", "v")};
-  RowOp& check = ops.emplace_back(at(Verb::check, 3, 4, 0, 102 * kSecond));
-  check.stamp_ns = 102 * kSecond * 1'000;
+  RowOp& check = ops.emplace_back(at(Verb::check, 3, 4, 0, 102 * kSecondUs));
+  check.stamp_ns = 102 * kSecondUs * 1'000;
   check.matched = true;
   check.ops = {set("a", "e", "w", 1000)};
   EXPECT_EQ(verdict(), Verdict::linearizable);
   ops.back().stamp_ns = 0;
-  ops.back().from_us = 111 * kSecond;
-  ops.back().to_us = 112 * kSecond;
+  ops.back().from_us = 111 * kSecondUs;
+  ops.back().to_us = 112 * kSecondUs;
   EXPECT_EQ(verdict(), Verdict::violation) << "it is dead by then";
 }
 
 TEST_F(RowMachineTest, ACellDoesNotDieEarly) {
-  write(1, 2, set("b", "e", "v", 100 * kSecond));
-  read(3, {}, 105 * kSecond, 110 * kSecond);
+  write(1, 2, set("b", "e", "v", 100 * kSecondUs));
+  read(3, {}, 105 * kSecondUs, 110 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
@@ -153,10 +153,10 @@ TEST_F(RowMachineTest, ACrashTakesBackWhatIsNotDurable) {
 
 // When it was committed is not known, nor when it dies, because no read has returned it.
 TEST_F(RowMachineTest, ATimeToLiveCountsFromAnyInstantOfItsWrite) {
-  OwnedMutation cell = set("b", "e", "v", 100 * kSecond);
-  cell.ttl_us = 20 * kSecond;
+  OwnedMutation cell = set("b", "e", "v", 100 * kSecondUs);
+  cell.ttl_us = 20 * kSecondUs;
   write(1, 2, cell);
-  ops.back().to_us = 105 * kSecond;
+  ops.back().to_us = 105 * kSecondUs;
   RowOp& met = ops.emplace_back(at(Verb::check, 3, 4));
   met.ops = {set("a", "e", "w", 1000)};
   met.matched = true;
@@ -165,7 +165,7 @@ TEST_F(RowMachineTest, ATimeToLiveCountsFromAnyInstantOfItsWrite) {
   met.matched = false;
   met.otherwise = std::exchange(met.ops, {});
   EXPECT_EQ(verdict(), Verdict::linearizable);
-  met.from_us = 126 * kSecond;
+  met.from_us = 126 * kSecondUs;
   met.stamp_ns = 126'000'000'000;
   EXPECT_EQ(verdict(), Verdict::linearizable);
   met.matched = true;
@@ -175,14 +175,14 @@ TEST_F(RowMachineTest, ATimeToLiveCountsFromAnyInstantOfItsWrite) {
 
 // A tightening is loosened when a cell that it hid has died under the rule before it.
 TEST_F(RowMachineTest, ALooseningMayComeAfterADeathUnderTheRuleItBringsBack) {
-  write(1, 2, set("b", "e", "old", 100 * kSecond));
+  write(1, 2, set("b", "e", "old", 100 * kSecondUs));
   ops.back().stamp_ns = 105'000'000'000;
-  write(3, 4, set("b", "e", "new", 104 * kSecond));
+  write(3, 4, set("b", "e", "new", 104 * kSecondUs));
   ops.back().stamp_ns = 105'100'000'000;
-  change(5, "b", 2 * kSecond, 105'200'000);
+  change(5, "b", 2 * kSecondUs, 105'200'000);
   change(7, "b", 0);
-  ops.back().to_us = 200 * kSecond;
-  read(9, {{"b", "e", 104 * kSecond, "new"}});
+  ops.back().to_us = 200 * kSecondUs;
+  read(9, {{"b", "e", 104 * kSecondUs, "new"}});
   EXPECT_EQ(verdict(), Verdict::linearizable);
   ops.pop_back();
   read(9, {});
@@ -238,12 +238,12 @@ TEST_F(RowMachineTest, ACounterMayHaveOneValueTwice) {
 }
 
 TEST_F(RowMachineTest, AnExpiryCountsFromTheCommit) {
-  OwnedMutation op = set("b", "t", "v", 100 * kSecond);
-  op.ttl_us = 5 * kSecond;
-  RowOp& made = ops.emplace_back(at(Verb::mutate, 1, 2, 100 * kSecond, 101 * kSecond));
+  OwnedMutation op = set("b", "t", "v", 100 * kSecondUs);
+  op.ttl_us = 5 * kSecondUs;
+  RowOp& made = ops.emplace_back(at(Verb::mutate, 1, 2, 100 * kSecondUs, 101 * kSecondUs));
   made.ops = {op};
-  const SeenCell cell{"b", "t", 100 * kSecond, "v", 105'500'000};
-  read(3, {cell}, 105 * kSecond, 105'500'000);
+  const SeenCell cell{"b", "t", 100 * kSecondUs, "v", 105'500'000};
+  read(3, {cell}, 105 * kSecondUs, 105'500'000);
   read(5, {}, 105'500'001, 105'500'001);
   EXPECT_EQ(verdict(), Verdict::linearizable);
   read(7, {cell}, 105'500'002, 105'500'002);
@@ -253,12 +253,12 @@ TEST_F(RowMachineTest, AnExpiryCountsFromTheCommit) {
 TEST_F(RowMachineTest, TheStampOfTheAnswerIsTheTimeOfTheCommit) {
   write(1, 2, set("b", "s", "v"));
   ops.back().stamp_ns = 100'000'000'500;
-  read(3, {{"b", "s", 100 * kSecond, "v"}}, 105 * kSecond, 105 * kSecond);
+  read(3, {{"b", "s", 100 * kSecondUs, "v"}}, 105 * kSecondUs, 105 * kSecondUs);
   EXPECT_EQ(verdict(), Verdict::linearizable);
   ops.front().stamp_ns = 100'000'001'000;
   EXPECT_EQ(verdict(), Verdict::violation);
   ops.front().stamp_ns = 100'000'000'500;
-  write(5, 6, set("b", "e", "w", 100 * kSecond));
+  write(5, 6, set("b", "e", "w", 100 * kSecondUs));
   ops.back().stamp_ns = 100'000'000'499;  // later, with an earlier stamp
   EXPECT_EQ(verdict(), Verdict::violation);
 }

@@ -18,6 +18,13 @@ namespace cellar::simulation {
 
 inline constexpr asio::use_awaitable_t<ShardExecutor> kAwaited;
 
+// What a node may answer to any request while faults are in force, another change is under way or
+// its life ends: nothing was wrong with the request.
+inline bool is_transient(Errc code) {
+  return code == Errc::unavailable || code == Errc::resource_exhausted ||
+         code == Errc::deadline_exceeded || code == Errc::aborted || code == Errc::cancelled;
+}
+
 struct Stage {
   explicit Stage(const Plan& p)
       : plan(p),

@@ -12,19 +12,20 @@
 namespace cellar::tidy {
 namespace {
 
-struct Row {
+struct LimitRow {
   std::string header;
   std::string test;
 };
 
-std::map<std::string, Row> read_rows() {
+std::map<std::string, LimitRow> read_rows() {
   static const std::regex kRow(R"(^\| `(\w+)` \| (\S+) \| [^|]+ \| ([^|]+) \|$)");
-  std::map<std::string, Row> rows;
+  std::map<std::string, LimitRow> rows;
   std::istringstream in(read_text(source_root() / "tests/LIMITS.md"));
   std::smatch match;
   for (std::string line; std::getline(in, line);) {
     if (!std::regex_match(line, match, kRow)) continue;
-    EXPECT_TRUE(rows.emplace(match[1], Row{match[2], match[3]}).second) << match[1] << " twice";
+    EXPECT_TRUE(rows.emplace(match[1], LimitRow{match[2], match[3]}).second)
+        << match[1] << " twice";
   }
   return rows;
 }

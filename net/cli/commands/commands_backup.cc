@@ -18,7 +18,7 @@ using client::BackupCommand;
 using client::BackupInfo;
 using client::BackupStatus;
 
-constexpr int64_t kLookUs = 200'000;
+constexpr int64_t kLookAtBackupUs = 200'000;
 
 std::string joined_names(const std::vector<std::string>& names) {
   std::string all;
@@ -64,7 +64,7 @@ Result<BackupStatus> follow(Session& session, BackupStatus status, bool progress
       }
       line.show(at);
     }
-    session.client().sleep_us(kLookUs);
+    session.client().sleep_us(kLookAtBackupUs);
     TRY(status, session.client().backup({}));
     if (status.job != job) {
       return fail(
@@ -142,7 +142,7 @@ CommandResult restore(Session& session, const Arguments& arguments) {
   });
 }
 
-CommandResult list(Session& session, const Arguments& arguments) {
+CommandResult list_backups(Session& session, const Arguments& arguments) {
   TRY(const auto listed,
       session.client().backup({.action = BackupAction::list, .directory = arguments[0]}));
   Lines lines = {{"BACKUP", "TAKEN", "SIZE", "NEW", "FILES", "TABLES"}};
@@ -214,7 +214,7 @@ std::vector<CommandSpec> backup_commands() {
           &take),
       CommandSpec("backup ls", "Backups", "DIRECTORY", 1, 1, false,
                   "List the backups in a directory.", "", {}, {"cellar backup ls /backup/node1"},
-                  &list),
+                  &list_backups),
       CommandSpec(
           "backup verify", "Backups", "DIRECTORY [BACKUP]", 1, 2, false,
           "Read all of a backup: sizes, checksums, every entry of its tables.",

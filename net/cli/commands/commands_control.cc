@@ -10,7 +10,7 @@ using client::ControlAction;
 using client::ControlStatus;
 using client::SettingChange;
 
-constexpr int64_t kLookUs = 200'000;
+constexpr int64_t kLookAtDrainUs = 200'000;
 constexpr int64_t kWaitUs = 300'000'000;  // default
 
 std::string changes_json(const std::vector<SettingChange>& changes) {
@@ -63,7 +63,7 @@ Result<ControlStatus> wait_until_alone(Session& session, client::SyncClient& cli
       return fail(Errc::deadline_exceeded, "after {} {} others are still connected",
                   format_duration(within_us), status.connections - 1);
     }
-    client.sleep_us(kLookUs);
+    client.sleep_us(kLookAtDrainUs);
     TRY(status, client.control(ControlAction::status));
   }
   return status;

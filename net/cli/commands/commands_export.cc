@@ -38,7 +38,7 @@ struct ExportPlan {
 
 constexpr size_t kMaxSelectionBytes = 1u << 20;  // of the file beside a part
 constexpr size_t kMaxDescriptionDepth = 64;
-constexpr int64_t kDayUs = 86'400'000'000;
+constexpr int64_t kDayAheadUs = 86'400'000'000;
 
 // The arguments as given, which a resumed export must have too, and the time from which relative
 // ones count.
@@ -69,7 +69,7 @@ bool same_times(const client::Filter& a, const client::Filter& b) {
 Result<void> choose_cells(const Session& session, const Arguments& arguments, int64_t now_us,
                           ExportPlan& plan) {
   TRY(plan.request, read_request(session, arguments, now_us));
-  TRY(const auto later, read_request(session, arguments, now_us + kDayUs));
+  TRY(const auto later, read_request(session, arguments, now_us + kDayAheadUs));
   const bool relative = plan.request.filter && !same_times(*plan.request.filter, *later.filter);
   plan.selection = selection_json(session, arguments, plan.request,
                                   relative ? std::optional<int64_t>(now_us) : std::nullopt);
@@ -148,7 +148,7 @@ std::optional<int64_t> relative_to(const std::string& description) {
   const auto whole = boost::json::parse(description, error, {}, options);
   if (error) return std::nullopt;
   const auto* const time = whole.find_pointer("/selection/relative_to_us", error);
-  if (!time || !time->is_int64() || time->as_int64() > INT64_MAX - kDayUs) return std::nullopt;
+  if (!time || !time->is_int64() || time->as_int64() > INT64_MAX - kDayAheadUs) return std::nullopt;
   return time->as_int64();
 }
 
@@ -182,8 +182,8 @@ Result<void> keep_selection(const ExportPlan& plan, const std::optional<ExportSc
   return replace_whole_file(path, description);
 }
 
-int summarise(const Session& session, const ExportPlan& plan, const engine::ExportCounts& counts,
-              uint64_t bytes, int64_t elapsed_us) {
+int print_summary(const Session& session, const ExportPlan& plan,
+                  const engine::ExportCounts& counts, uint64_t bytes, int64_t elapsed_us) {
   std::string text;
   if (session.json) {
     text = fmt::format(
@@ -298,7 +298,7 @@ CommandResult export_table(Session& session, const Arguments& arguments) {
     }
     return code;
   }
-  return summarise(session, plan, *counts, bytes, session.clock->boot_us() - began_us);
+  return print_summary(session, plan, *counts, bytes, session.clock->boot_us() - began_us);
 }
 
 }  // namespace cellar::cli

@@ -20,7 +20,7 @@ struct ActionName {
   std::string_view word;      // for JSON
   std::string_view sentence;  // for text output
 };
-ActionName name_of(AuditAction action) {
+ActionName action_name(AuditAction action) {
   static constexpr std::array<ActionName, 12> kNames = {{{"unknown", "changed"},
                                                          {"create_table", "table made"},
                                                          {"drop_table", "table deleted"},
@@ -80,7 +80,7 @@ void print_entry_json(const Session& session, const AuditEntry& entry) {
   std::string out = fmt::format(
       "{{\"sequence\":{},\"at_us\":{},\"action\":\"{}\",\"client\":{},\"address\":{},\"table\":{},"
       "\"table_id\":{},\"schema_version\":{}",
-      entry.sequence, entry.at_us, name_of(entry.action).word, json_string(entry.client_name),
+      entry.sequence, entry.at_us, action_name(entry.action).word, json_string(entry.client_name),
       json_string(entry.address), json_string(entry.table), entry.table_id, entry.schema_version);
   if (!entry.family.empty()) out += ",\"family\":" + json_string(entry.family);
   if (entry.old_rule_given) out += ",\"old_rule\":" + json_string(rule_text(entry.old_rule));
@@ -123,7 +123,7 @@ CommandResult audit(Session& session, const Arguments& arguments) {
         continue;
       }
       lines.push_back({format_time(entry.at_us), entry.table, entry.family,
-                       std::string(name_of(entry.action).sentence), what_text(entry),
+                       std::string(action_name(entry.action).sentence), what_text(entry),
                        who_text(entry)});
     }
     log.before = page.next_before;

@@ -18,7 +18,7 @@ namespace {
 using client::IndexDescription;
 
 constexpr int64_t kFirstLookUs = 5'000;  // doubles with each look
-constexpr int64_t kLookUs = 200'000;
+constexpr int64_t kMaxLookUs = 200'000;
 
 Result<IndexDescription> describe_index(Session& session, const std::string& table,
                                         const std::string& name) {
@@ -45,7 +45,7 @@ Result<IndexDescription> until_ready(Session& session, const std::string& table,
                                      const std::string& name, bool progress) {
   ProgressLine line(session.console, progress);
   const int64_t began_us = session.clock->boot_us();
-  for (int64_t pause_us = kFirstLookUs;; pause_us = std::min(2 * pause_us, kLookUs)) {
+  for (int64_t pause_us = kFirstLookUs;; pause_us = std::min(2 * pause_us, kMaxLookUs)) {
     TRY(IndexDescription index, describe_index(session, table, name));
     if (index.ready) return index;
     const int64_t elapsed_us = session.clock->boot_us() - began_us;

@@ -12,28 +12,28 @@ namespace {
 
 namespace json = boost::json;
 using client::Filter;
-using Kind = Filter::Kind;
+using FilterKind = Filter::Kind;
 
 // Deeper than a filter may be, so that the node reports the bound, but safe for the parser's stack.
-constexpr size_t kMaxJsonDepth = 128;
+constexpr size_t kMaxFilterJsonDepth = 128;
 
 struct Word {
   std::string_view name;
-  Kind kind;
+  FilterKind kind;
 };
-constexpr Word kPlain[] = {{"pass", Kind::pass},
-                           {"block", Kind::block},
-                           {"sink", Kind::sink},
-                           {"strip_value", Kind::strip_value}};
-constexpr Word kTexts[] = {{"row_regex", Kind::row_regex},
-                           {"family_regex", Kind::family_regex},
-                           {"qualifier_regex", Kind::qualifier_regex},
-                           {"value_regex", Kind::value_regex},
-                           {"value_bitmask", Kind::value_bitmask},
-                           {"label", Kind::label}};
-constexpr Word kCounts[] = {{"cells_per_row_offset", Kind::cells_per_row_offset},
-                            {"cells_per_row", Kind::cells_per_row},
-                            {"cells_per_column", Kind::cells_per_column}};
+constexpr Word kPlain[] = {{"pass", FilterKind::pass},
+                           {"block", FilterKind::block},
+                           {"sink", FilterKind::sink},
+                           {"strip_value", FilterKind::strip_value}};
+constexpr Word kTexts[] = {{"row_regex", FilterKind::row_regex},
+                           {"family_regex", FilterKind::family_regex},
+                           {"qualifier_regex", FilterKind::qualifier_regex},
+                           {"value_regex", FilterKind::value_regex},
+                           {"value_bitmask", FilterKind::value_bitmask},
+                           {"label", FilterKind::label}};
+constexpr Word kCounts[] = {{"cells_per_row_offset", FilterKind::cells_per_row_offset},
+                            {"cells_per_row", FilterKind::cells_per_row},
+                            {"cells_per_column", FilterKind::cells_per_column}};
 
 template <size_t N>
 const Word* find_word(const Word (&words)[N], std::string_view name) {
@@ -62,7 +62,7 @@ Result<std::string> bytes_of(std::string_view name, const json::value& value) {
   return bytes;
 }
 
-Result<std::optional<std::string>> bound(const json::object& object, std::string_view key) {
+Result<std::optional<std::string>> bound_of(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
   if (value == nullptr) return std::optional<std::string>();
   TRY(std::string bytes, bytes_of(key, *value));
@@ -108,11 +108,11 @@ Result<Filter> parse_range(std::string_view name, const json::object& object, in
   }
   TRY_VOID(only_keys(name, object, {"family", "start", "end", "start_open", "end_closed"}));
   Filter::Bounds bounds;
-  TRY(bounds.start, bound(object, "start"));
-  TRY(bounds.end, bound(object, "end"));
+  TRY(bounds.start, bound_of(object, "start"));
+  TRY(bounds.end, bound_of(object, "end"));
   TRY(bounds.start_open, flag(object, "start_open"));
   TRY(bounds.end_closed, flag(object, "end_closed"));
-  TRY(auto family, bound(object, "family"));
+  TRY(auto family, bound_of(object, "family"));
   if ((name == "column_range") != family.has_value())
     return fail(Errc::invalid_argument, "filter: a column_range, and no value_range, has a family");
   if (name == "value_range") return Filter::value_range(std::move(bounds));
@@ -178,7 +178,7 @@ Result<Filter> parse(const json::value& value, int64_t now_us) {
 
 Result<Filter> parse_filter_json(std::string_view text, int64_t now_us) {
   json::parse_options options;
-  options.max_depth = kMaxJsonDepth;
+  options.max_depth = kMaxFilterJsonDepth;
   boost::system::error_code error;
   const json::value value = json::parse(text, error, {}, options);
   if (error)

@@ -52,7 +52,7 @@ Result<Enum> parse_name(const char* key, std::string_view word,
   return fail(Errc::invalid_argument, "{}={} is none of {}", key, word, all);
 }
 
-Result<int64_t> duration(const char* key, const std::string& text) {
+Result<int64_t> duration_of(const char* key, const std::string& text) {
   const auto us = parse_duration(text);
   if (us) return *us;
   return fail(Errc::invalid_argument, "{}={}", key, us.error().message);
@@ -231,7 +231,7 @@ Result<IndexSpec> index_spec(const Session& session, const Arguments& arguments)
   TRY_VOID(read_covered(session, arguments, index));
   const std::string* age = arguments.find("max-age");
   if (age != nullptr && *age != "none") {
-    TRY(index.max_age_us, duration("max-age", *age));
+    TRY(index.max_age_us, duration_of("max-age", *age));
   }
   if (const std::string* answer = arguments.find("tighter-base")) {
     TRY(index.tighter_base, parse_name("tighter-base", *answer, kAnswers));
@@ -246,7 +246,7 @@ Result<client::AlterIndex> index_change(const Arguments& arguments) {
   if (const std::string* age = arguments.find("max-age")) {
     change.max_age_given = true;
     if (*age != "none") {
-      TRY(change.max_age_us, duration("max-age", *age));
+      TRY(change.max_age_us, duration_of("max-age", *age));
     }
   }
   if (const std::string* answer = arguments.find("tighter-base")) {

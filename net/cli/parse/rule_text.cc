@@ -14,12 +14,12 @@ namespace cellar::cli {
 namespace {
 
 using client::RetentionRule;
-using Kind = RetentionRule::Kind;
+using RuleKind = RetentionRule::Kind;
 
 constexpr size_t kMaxParentheses = 64;  // open at once; a rule of the maximum depth needs fewer
 
 bool is_group(const RetentionRule& rule) {
-  return rule.kind == Kind::any || rule.kind == Kind::all;
+  return rule.kind == RuleKind::any || rule.kind == RuleKind::all;
 }
 
 size_t depth_of(const RetentionRule& rule) {
@@ -29,7 +29,7 @@ size_t depth_of(const RetentionRule& rule) {
 }
 
 // Flattens nested groups of the same kind; a group of one part becomes that part.
-RetentionRule grouped(Kind kind, std::vector<RetentionRule> parts) {
+RetentionRule grouped(RuleKind kind, std::vector<RetentionRule> parts) {
   RetentionRule group{kind, 0, {}};
   for (RetentionRule& part : parts) {
     if (part.kind == kind) {
@@ -85,7 +85,7 @@ class Parser {
       TRY(RetentionRule part, conjunctions(parts.empty()));
       parts.push_back(std::move(part));
     } while (eat("or", "||"));
-    return grouped(Kind::any, std::move(parts));
+    return grouped(RuleKind::any, std::move(parts));
   }
 
   // After an `or`, cbt would join everything before it to the next part.
@@ -98,7 +98,7 @@ class Parser {
         return wrong("'or', or parentheses that tell what the 'and' joins");
       }
     } while (eat("and", "&&"));
-    return grouped(Kind::all, std::move(parts));
+    return grouped(RuleKind::all, std::move(parts));
   }
 
   Result<RetentionRule> term() {
@@ -175,11 +175,11 @@ class Parser {
 };
 
 std::string text_of(const RetentionRule& rule, bool inside) {
-  if (rule.kind == Kind::max_age) return "maxage=" + exact_duration(rule.value);
-  if (rule.kind == Kind::max_versions) return fmt::format("maxversions={}", rule.value);
+  if (rule.kind == RuleKind::max_age) return "maxage=" + exact_duration(rule.value);
+  if (rule.kind == RuleKind::max_versions) return fmt::format("maxversions={}", rule.value);
   std::string text;
   for (const RetentionRule& part : rule.parts) {
-    if (!text.empty()) text += rule.kind == Kind::any ? " or " : " and ";
+    if (!text.empty()) text += rule.kind == RuleKind::any ? " or " : " and ";
     text += text_of(part, true);
   }
   return inside ? "(" + text + ")" : text;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMaxRuleDepth = 16;  // nested groups, SEMANTICS 3
 // A group is an object and an array, inside the array of families.
-constexpr size_t kMaxJsonDepth = 64;
+constexpr size_t kMaxTableJsonDepth = 64;
 
 std::string rule_json(const RetentionRule& rule) {
   switch (rule.kind) {
@@ -127,7 +127,7 @@ std::string schema_members(const client::TableDescription& table) {
 Result<client::TableSpec> parse_schema(std::string_view text) {
   json::error_code error;
   json::parse_options options;
-  options.max_depth = kMaxJsonDepth;
+  options.max_depth = kMaxTableJsonDepth;
   const json::value value = json::parse({text.data(), text.size()}, error, {}, options);
   const json::object* object = error ? nullptr : value.if_object();
   if (!object) return fail(Errc::invalid_argument, "the description is not a JSON object");

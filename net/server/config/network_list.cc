@@ -5,18 +5,13 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "io/net/transport.h"
+#include "net/server/config/list_text.h"
 
 namespace cellar::server {
 namespace {
 
 namespace ip = boost::asio::ip;
 using ErrorCode = boost::system::error_code;
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 // Whether one of the networks, at most as long as an address, contains it.
 template <class Networks, class Address>

@@ -3,18 +3,9 @@
 #include <algorithm>
 
 #include "io/net/transport.h"
+#include "net/server/config/list_text.h"
 
 namespace cellar::server {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-}  // namespace
-
 Result<TableOwners> TableOwners::parse(std::string_view text) {
   TableOwners owners;
   while (!trimmed(text).empty()) {

@@ -57,7 +57,7 @@ FilterSpec filter_of(const wire::DecodedGet& get) {
 }
 
 // What the request asks of the engine.
-Result<void> spec_of(const wire::DecodedGet& get, GetPlan& last, ReadSpec& spec) {
+Result<void> read_spec_of(const wire::DecodedGet& get, GetPlan& last, ReadSpec& spec) {
   spec.rows.set_single(get.row);
   spec.versions = get.versions;
   spec.filter.reset();
@@ -92,7 +92,7 @@ Handled handle_get(ShardServer& shard, Session& session, const Frame& frame) {
     return std::unexpected(malformed(decoded.error()));
   }
   ReadSpec& spec = shard.point_spec();
-  TRY_VOID(spec_of(get, shard.get_plan(), spec));
+  TRY_VOID(read_spec_of(get, shard.get_plan(), spec));
   TRY(const engine::TableEntry* table, find_table(shard.tables(), frame.header, {}));
   TRY_VOID(shard.admit_reply());
   const TabletDescriptor& tablet = table->locate(get.row);

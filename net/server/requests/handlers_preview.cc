@@ -37,7 +37,7 @@ class Asker final : public engine::PreviewListener {
   AskedWork work_;
 };
 
-Bytes build_report(flatbuffers::FlatBufferBuilder& builder, const PreviewReport& report) {
+Bytes build_preview(flatbuffers::FlatBufferBuilder& builder, const PreviewReport& report) {
   builder.Clear();
   wire::ArenaBuilder arena;
   std::vector<fb::Span> samples;
@@ -74,7 +74,7 @@ Async<Result<Bytes>> preview(LocalShard& shard, Session& session, FrameHeader he
   }
   shard.admission().end_scan();
   CO_TRY_VOID(report);
-  co_return build_report(shard.builder(), *report);
+  co_return build_preview(shard.builder(), *report);
 }
 
 }  // namespace

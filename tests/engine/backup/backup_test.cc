@@ -8,6 +8,7 @@
 #include "engine/backup/backup_file.h"
 #include "engine/store/manifest/local_manifest_store.h"
 #include "tests/engine/write/range_token_bed.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
@@ -16,7 +17,6 @@ namespace {
 using engine::BackupProgress;
 using engine::BackupRequest;
 using engine::BackupSummary;
-constexpr int64_t kHourUs = 3'600'000'000;
 constexpr int64_t kStartUs = 1'000 * kHourUs;
 const std::string kSource = "0123456789abcdef0123456789abcdef";
 

@@ -6,6 +6,7 @@
 #include "engine/store/manifest/local_manifest_store.h"
 #include "engine/store/rados/rados_backup_store.h"
 #include "io/sim/remote/sim_rados.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
@@ -13,10 +14,9 @@ namespace {
 
 using engine::BackupProgress;
 using Cells = std::vector<OwnedCell>;
-constexpr int64_t kHourUs = 3'600'000'000;
-constexpr int64_t kStartUs = 1'000 * kHourUs;
+constexpr int64_t kDrillStartUs = 1'000 * kHourUs;
 
-TestNodeOptions options_of(uint32_t shards, int64_t start_us = kStartUs) {
+TestNodeOptions drill_options(uint32_t shards, int64_t start_us = kDrillStartUs) {
   TestNodeOptions options;
   options.shards = shards;
   options.start_wall_us = start_us;
@@ -24,9 +24,9 @@ TestNodeOptions options_of(uint32_t shards, int64_t start_us = kStartUs) {
 }
 
 // The store as the home shard of a node reaches it, over objects that outlive the node.
-class Destination {
+class RadosDestination {
  public:
-  Destination(TestNode& node, SimRadosObjects& objects)
+  RadosDestination(TestNode& node, SimRadosObjects& objects)
       : node_(node), cluster_(node.world(), {}, &objects) {
     cluster_.add_pool("backup");
     cluster_.faults() = {.lose_request = 0.01,
@@ -42,7 +42,7 @@ class Destination {
     CHECK(opened, "{}", opened.error().to_string());
     store_ = *std::move(opened);
   }
-  ~Destination() { node_.world().block_on(node_.loop(0), port_->close()); }
+  ~RadosDestination() { node_.world().block_on(node_.loop(0), port_->close()); }
   engine::BackupStore& operator*() { return *store_; }
   SimRados& cluster() { return cluster_; }
   RadosPort& port() { return *port_; }
@@ -67,24 +67,24 @@ class RadosDrill : public testing::Test {
     return {std::move(name), {}, std::string(32, 'a'), "test"};
   }
   Result<void> back_up(std::string name) {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     progress_ = {};
     return run(node_.node().back_up(ShardId{0}, *there, request(std::move(name)), progress_));
   }
   Result<engine::BackupSummary> verify(std::string name) {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     progress_ = {};
     return run(engine::verify_backup(*there, std::move(name), node_.loop(0).timers(),
                                      node_.loop(0).executor(), progress_));
   }
   Result<engine::TableEntry> restore(std::string name, std::string as) {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     progress_ = {};
     return run(node_.node().restore_backup(
         ShardId{0}, *there, {std::move(name), "t", std::move(as)}, node_.author, progress_));
   }
   std::vector<std::string> names() {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     return run((*there).names()).value();
   }
   void fill(const std::string& prefix, int rows) {
@@ -92,7 +92,8 @@ class RadosDrill : public testing::Test {
     for (int i = 0; i < rows; ++i) {
       std::string value(200, ' ');
       for (char& c : value) c = static_cast<char>('!' + random.below(90));
-      ASSERT_TRUE(node_.set("t", fmt::format("{}{:03}", prefix, i), "f:q", kStartUs + i, value));
+      ASSERT_TRUE(
+          node_.set("t", fmt::format("{}{:03}", prefix, i), "f:q", kDrillStartUs + i, value));
     }
   }
   size_t blob_objects() const {
@@ -101,7 +102,7 @@ class RadosDrill : public testing::Test {
     return count;
   }
 
-  explicit RadosDrill(const TestNodeOptions& options = options_of(2)) : node_(options) {}
+  explicit RadosDrill(const TestNodeOptions& options = drill_options(2)) : node_(options) {}
 
   TestNode node_;
   SimRadosObjects objects_;
@@ -112,7 +113,7 @@ class RadosDrillOfLargeBlobs : public RadosDrill {
  protected:
   RadosDrillOfLargeBlobs() : RadosDrill(large_memtables()) {}
   static TestNodeOptions large_memtables() {
-    TestNodeOptions options = options_of(1);
+    TestNodeOptions options = drill_options(1);
     options.engine.memtable_bytes = 16u << 20;
     options.engine.table_bytes = 64u << 20;
     return options;
@@ -136,7 +137,7 @@ TEST_F(RadosDrill, TheRestoreDrill) {
   // The node ends in the middle of the third.
   SimRadosObjects left;
   {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     std::optional<Result<void>> done;
     progress_ = {};
     progress_.rate_bytes_per_s = 20'000;
@@ -168,7 +169,7 @@ TEST_F(RadosDrill, TheRestoreDrill) {
   auto target = std::make_unique<MemDisk>();
   const int64_t now_us = node_.clock_report().wall_us;
   {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     MemFs fs(node_.loop(0).executor(), *target);
     const auto blobs = engine::make_local_blob_store(fs);
     auto manifest = run(engine::open_local_manifest_store(fs, {}));
@@ -180,7 +181,7 @@ TEST_F(RadosDrill, TheRestoreDrill) {
     EXPECT_TRUE(run((*manifest)->close()));
     ASSERT_TRUE(done) << done.error().message;
   }
-  TestNode other(options_of(3, now_us), std::move(target));
+  TestNode other(drill_options(3, now_us), std::move(target));
   ASSERT_TRUE(other.is_open()) << other.open_error()->message;
   EXPECT_EQ(other.cells("t"), second);
 }
@@ -193,7 +194,7 @@ TEST_F(RadosDrill, WhatAnInterruptedBackupLeftIsPruned) {
   const size_t all = objects_.size();
   fill("b", 100);
   {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     std::optional<Result<void>> done;
     progress_ = {};
     progress_.rate_bytes_per_s = 20'000;
@@ -213,7 +214,7 @@ TEST_F(RadosDrill, WhatAnInterruptedBackupLeftIsPruned) {
        {"0000000400000fff.0123456789abcdef.7", "content/cut/0123456789abcdef/0"}) {
     objects_[{0, "cellar-backup/node1", name}] = {};
   }
-  Destination there(node_, objects_);
+  RadosDestination there(node_, objects_);
   EXPECT_TRUE(run(engine::prune_backups(*there, 7)).value().empty());
   EXPECT_EQ(blob_objects(), whole);
   EXPECT_EQ(objects_.size(), all);
@@ -225,7 +226,7 @@ TEST_F(RadosDrill, AClusterThatHangsFailsTheBackupAndAnInterruptEndsItAtOnce) {
   ASSERT_TRUE(node_.create_table("t", {"f"}, {"m"}));
   fill("a", 10);
   {
-    Destination there(node_, objects_);
+    RadosDestination there(node_, objects_);
     there.cluster().hang_us(kHourUs);
     progress_ = {};
     const int64_t began_us = node_.world().now_us();
@@ -234,7 +235,7 @@ TEST_F(RadosDrill, AClusterThatHangsFailsTheBackupAndAnInterruptEndsItAtOnce) {
     EXPECT_EQ(done.error().code, Errc::deadline_exceeded) << done.error().to_string();
     EXPECT_LT(node_.world().now_us() - began_us, 2 * engine::RadosObjects::kPatienceUs);
   }
-  Destination there(node_, objects_);
+  RadosDestination there(node_, objects_);
   there.cluster().hang_us(kHourUs);
   std::optional<Result<void>> done;
   progress_ = {};
@@ -253,7 +254,7 @@ TEST_F(RadosDrill, AClusterThatHangsFailsTheBackupAndAnInterruptEndsItAtOnce) {
 TEST_F(RadosDrill, AFullPoolFailsTheBackupWithItsReason) {
   ASSERT_TRUE(node_.create_table("t", {"f"}, {"m"}));
   fill("a", 10);
-  Destination there(node_, objects_);
+  RadosDestination there(node_, objects_);
   there.cluster().set_full(true);
   const auto done = run(node_.node().back_up(ShardId{0}, *there, request("b"), progress_));
   ASSERT_FALSE(done);
@@ -283,7 +284,7 @@ TEST_F(RadosDrillOfLargeBlobs, ALaterBackupBringsABlobThatLostAPieceAgain) {
   for (int i = 0; i < 110; ++i) {
     std::string value(90'000, ' ');
     for (char& c : value) c = static_cast<char>(random.below(256));
-    ASSERT_TRUE(node_.set("t", fmt::format("a{:03}", i), "f:q", kStartUs + i, value));
+    ASSERT_TRUE(node_.set("t", fmt::format("a{:03}", i), "f:q", kDrillStartUs + i, value));
   }
   ASSERT_TRUE(node_.compact("t"));
   ASSERT_TRUE(back_up("b0"));  // one blob of three pieces

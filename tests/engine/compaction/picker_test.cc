@@ -65,13 +65,13 @@ TEST(Picker, LargeBlocksAllowFewRunsAndNarrowMerges) {
   }
 }
 
-struct Outcome {
+struct Picks {
   double write_amplification;
   size_t most_runs;
 };
 
 template <class Next>
-Outcome simulate(size_t flushes, Next next_bytes) {
+Picks simulate_picks(size_t flushes, Next next_bytes) {
   Sizes runs;
   uint64_t flushed = 0;
   uint64_t written = 0;
@@ -96,12 +96,12 @@ Outcome simulate(size_t flushes, Next next_bytes) {
 
 TEST(Picker, TenThousandFlushesWriteEachByteAFewTimesAndLeaveFewRuns) {
   Random random(11);
-  const Outcome equal = simulate(10'000, [](size_t) { return 64u; });
-  const Outcome mixed = simulate(10'000, [&](size_t) { return 1 + random.below(128); });
-  const Outcome skewed = simulate(10'000, [&](size_t) { return random.one_in(5) ? 1u : 500u; });
-  const Outcome growing = simulate(10'000, [](size_t i) { return 1 + i; });
-  const Outcome shrinking = simulate(10'000, [](size_t i) { return 10'001 - i; });
-  for (const Outcome& outcome : {equal, mixed, skewed, growing, shrinking}) {
+  const Picks equal = simulate_picks(10'000, [](size_t) { return 64u; });
+  const Picks mixed = simulate_picks(10'000, [&](size_t) { return 1 + random.below(128); });
+  const Picks skewed = simulate_picks(10'000, [&](size_t) { return random.one_in(5) ? 1u : 500u; });
+  const Picks growing = simulate_picks(10'000, [](size_t i) { return 1 + i; });
+  const Picks shrinking = simulate_picks(10'000, [](size_t i) { return 10'001 - i; });
+  for (const Picks& outcome : {equal, mixed, skewed, growing, shrinking}) {
     EXPECT_LE(outcome.write_amplification, 8.0);
     EXPECT_LE(outcome.most_runs, kMaxRuns);
   }
@@ -110,8 +110,8 @@ TEST(Picker, TenThousandFlushesWriteEachByteAFewTimesAndLeaveFewRuns) {
 TEST(Picker, AnySequenceOfSizesStaysWithinTheBoundOnRuns) {
   for (const uint64_t seed : test_seeds(200)) {
     Random random(seed);
-    const Outcome outcome =
-        simulate(300, [&](size_t) { return random.next() >> (4 + random.below(60)); });
+    const Picks outcome =
+        simulate_picks(300, [&](size_t) { return random.next() >> (4 + random.below(60)); });
     EXPECT_LE(outcome.most_runs, kMaxRuns) << "seed " << seed;
   }
 }

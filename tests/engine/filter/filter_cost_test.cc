@@ -34,7 +34,7 @@ class CountingSink final : public CellSink {
   uint64_t bytes = 0;
 };
 
-FilterSpec leaf(K kind, std::string text = {}, int64_t count = 0) {
+FilterSpec one_leaf(K kind, std::string text = {}, int64_t count = 0) {
   return filter_of(filter_leaf(kind, std::move(text), count));
 }
 
@@ -93,9 +93,9 @@ double best_of_three(const FilterSpec& spec, size_t columns) {
 
 // The widest and deepest filter allowed: conditions, interleaves and chains down to the last level.
 FilterSpec widest_filter() {
-  FilterSpec spec = leaf(K::value_regex, "v*");
-  const FilterSpec other = leaf(K::qualifier_regex, "q.*[13579]");
-  const FilterSpec none = leaf(K::value_range, "w");
+  FilterSpec spec = one_leaf(K::value_regex, "v*");
+  const FilterSpec other = one_leaf(K::qualifier_regex, "q.*[13579]");
+  const FilterSpec none = one_leaf(K::value_range, "w");
   for (size_t level = 1; level < kMaxFilterDepth; ++level) {
     FilterSpec block = none;
     block.nodes[0].has_start = true;
@@ -107,7 +107,7 @@ FilterSpec widest_filter() {
         spec = filter_tree(K::interleave, {spec, block});
         break;
       default:
-        spec = filter_tree(K::chain, {leaf(K::cells_per_column, {}, 3), spec});
+        spec = filter_tree(K::chain, {one_leaf(K::cells_per_column, {}, 3), spec});
     }
   }
   return spec;
@@ -124,20 +124,20 @@ TEST(FilterCost, IsLinearInTheRow) {
 
 TEST(FilterCost, IsLinearInTheFilter) {
   const auto chain_of = [](size_t n) {
-    std::vector<FilterSpec> parts(n, leaf(K::value_regex, "v*"));
-    return filter_tree(K::interleave, {filter_tree(K::chain, parts), leaf(K::block)});
+    std::vector<FilterSpec> parts(n, one_leaf(K::value_regex, "v*"));
+    return filter_tree(K::interleave, {filter_tree(K::chain, parts), one_leaf(K::block)});
   };
   const auto branches_of = [](size_t n) {
     FilterNode none = filter_leaf(K::value_range, "w");
     none.has_start = true;
     std::vector<FilterSpec> parts(n, filter_of(none));
-    parts.push_back(leaf(K::pass));
+    parts.push_back(one_leaf(K::pass));
     return filter_tree(K::interleave, parts);
   };
   const auto conditions_of = [](size_t n) {
     FilterNode none = filter_leaf(K::value_range, "w");
     none.has_start = true;
-    const FilterSpec pass = leaf(K::pass);
+    const FilterSpec pass = one_leaf(K::pass);
     std::vector<FilterSpec> parts(n, support::filter_condition(filter_of(none), nullptr, &pass));
     return filter_tree(K::chain, parts);
   };
@@ -153,20 +153,20 @@ TEST(FilterCost, IsLinearInTheFilter) {
 }
 
 TEST(FilterCost, ASliceEndsInsideARow) {
-  const FilterSpec pass = leaf(K::pass);
+  const FilterSpec pass = one_leaf(K::pass);
   const Passage run = run_row(support::filter_condition(pass, &pass, nullptr), 50'000);
   EXPECT_EQ(run.given, 50'000u);
   EXPECT_GT(run.yields, 50u);
   EXPECT_LT(run.largest_slice, 64);
   // A large value counts by its bytes.
-  const Passage large =
-      run_row(filter_tree(K::interleave, {leaf(K::value_regex, "w*"), leaf(K::value_regex, "x*")}),
-              10, 1u << 20);
+  const Passage large = run_row(
+      filter_tree(K::interleave, {one_leaf(K::value_regex, "w*"), one_leaf(K::value_regex, "x*")}),
+      10, 1u << 20);
   EXPECT_GT(large.yields, 5u);
 }
 
 TEST(FilterCost, ARowThatNeedsTooMuchIsRefusedByName) {
-  const FilterSpec pass = leaf(K::pass);
+  const FilterSpec pass = one_leaf(K::pass);
   const FilterSpec condition = support::filter_condition(pass, &pass, nullptr);
   EXPECT_FALSE(run_row(condition, 500, 1000, 1u << 20).error);
   const auto refused = run_row(condition, 2000, 1000, 1u << 20).error;
@@ -174,17 +174,17 @@ TEST(FilterCost, ARowThatNeedsTooMuchIsRefusedByName) {
   EXPECT_EQ(refused->code, Errc::failed_precondition);
   EXPECT_NE(refused->message.find("'row'"), std::string::npos) << refused->message;
   // Cells that the head of the chain drops are not kept, nor are stripped values.
-  EXPECT_FALSE(run_row(filter_tree(K::chain, {leaf(K::cells_per_row, {}, 9), condition}), 2000,
+  EXPECT_FALSE(run_row(filter_tree(K::chain, {one_leaf(K::cells_per_row, {}, 9), condition}), 2000,
                        1000, 1u << 20)
                    .error);
   EXPECT_FALSE(
-      run_row(filter_tree(K::chain, {leaf(K::strip_value), condition}), 2000, 1000, 1u << 20)
+      run_row(filter_tree(K::chain, {one_leaf(K::strip_value), condition}), 2000, 1000, 1u << 20)
           .error);
 }
 
 // 2^40 copies of a cell are refused before they take memory or time.
 TEST(FilterCost, CopiesAreBounded) {
-  const FilterSpec twice = filter_tree(K::interleave, {leaf(K::pass), leaf(K::pass)});
+  const FilterSpec twice = filter_tree(K::interleave, {one_leaf(K::pass), one_leaf(K::pass)});
   const std::vector<FilterSpec> parts(40, twice);
   const auto refused = run_row(filter_tree(K::chain, parts), 1, 8, 1u << 20).error;
   ASSERT_TRUE(refused.has_value());

@@ -8,12 +8,11 @@
 #include <utility>
 
 #include "engine/node/reclaim_report.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 
-inline constexpr int64_t kHourUs = 3'600'000'000;
-inline constexpr int64_t kMinuteUs = 60'000'000;
 inline constexpr int64_t kStartUs = 1'000'000 * kHourUs / 1000;
 
 class ReclaimBed : public testing::Test {

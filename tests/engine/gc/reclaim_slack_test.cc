@@ -11,7 +11,7 @@
 namespace cellar::support {
 namespace {
 
-constexpr int kRows = 800;
+constexpr int kSlackRows = 800;
 constexpr size_t kValueBytes = 1000;
 constexpr int64_t kWithinUs = 60'000'000;
 constexpr int64_t kStepUs = 2'000'000;
@@ -48,7 +48,7 @@ class Slack : public ReclaimBed {
   void overwrite_for(int64_t us, int rows_a_step, bool same_timestamp) {
     Random random(11);
     int64_t step = 0;
-    for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < kSlackRows; ++i) {
       const auto row = fmt::format("row{:04}", i);
       ASSERT_TRUE(
           node_.set("t", row, "f:q", same_timestamp ? 5 : now_us(), std::string(kValueBytes, 'z')));
@@ -56,7 +56,7 @@ class Slack : public ReclaimBed {
     ASSERT_TRUE(node_.flush("t"));
     for (const int64_t until_us = now_us() + us; now_us() < until_us; ++step) {
       for (int i = 0; i < rows_a_step; ++i) {
-        const auto row = fmt::format("row{:04}", random.below(kRows));
+        const auto row = fmt::format("row{:04}", random.below(kSlackRows));
         const int64_t timestamp_us = same_timestamp ? 5 : now_us();
         std::string value(kValueBytes, static_cast<char>('a' + step % 26));
         ASSERT_TRUE(node_.set("t", row, "f:q", timestamp_us, std::move(value)));
@@ -149,7 +149,7 @@ TEST_F(Slack, IsHeldThroughoutWhereCellsAge) {
 class SlackOfMany : public Slack {
  protected:
   static constexpr int kTablets = 8;
-  static constexpr int kRowsAStep = kRows * 2 / (kWithinUs / kStepUs);
+  static constexpr int kRowsAStep = kSlackRows * 2 / (kWithinUs / kStepUs);
   static TestNodeOptions slow() {
     TestNodeOptions options = with_latency();
     options.min_latency_us = 20'000;

@@ -12,11 +12,11 @@
 namespace cellar::support {
 namespace {
 
-using Counts = std::map<Compression, int>;
+using CompressionCounts = std::map<Compression, int>;
 
 // How many tables on disk have each compression.
-Counts compressions(TestNode& node) {
-  Counts counts;
+CompressionCounts compressions(TestNode& node) {
+  CompressionCounts counts;
   for (const std::string& file : node.disk().all_files()) {
     const auto name =
         file.starts_with("blob/") ? engine::parse_blob_file(file.substr(5)) : std::nullopt;
@@ -68,7 +68,7 @@ class Bottom : public testing::Test {
     if (read) node.cells("t");
   }
   // Adds one more row and merges everything.
-  static Counts merge_all(TestNode& node) {
+  static CompressionCounts merge_all(TestNode& node) {
     engine::TableChange change;
     change.name = "t";
     change.options.bottom_compression = BottomCompression::automatic;
@@ -90,7 +90,8 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   ASSERT_TRUE(node.flush("t"));
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(compressions(node), (Counts{{Compression::lz4, 1}})) << "small ones stay as they are";
+  EXPECT_EQ(compressions(node), (CompressionCounts{{Compression::lz4, 1}}))
+      << "small ones stay as they are";
   EXPECT_EQ(node.figures("t").at(0).zstd_bytes, 0u);
   const auto before = node.cells("t");
   engine::TableChange change;
@@ -99,7 +100,7 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   ASSERT_TRUE(node.alter_table(change));
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(compressions(node), (Counts{{Compression::zstd, 1}}));
+  EXPECT_EQ(compressions(node), (CompressionCounts{{Compression::zstd, 1}}));
   EXPECT_EQ(node.figures("t").at(0).zstd_bytes, node.stats().table_bytes);
   const auto files = node.disk().all_files();
   ASSERT_TRUE(node.compact("t"));
@@ -110,13 +111,13 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   EXPECT_EQ(node.cells("t"), before);
   fill(node, "c", 100);
   ASSERT_TRUE(node.flush("t"));
-  EXPECT_EQ(compressions(node), (Counts{{Compression::lz4, 1}, {Compression::zstd, 1}}))
+  EXPECT_EQ(compressions(node), (CompressionCounts{{Compression::lz4, 1}, {Compression::zstd, 1}}))
       << "a flush is quick";
   change.options.bottom_compression = BottomCompression::same;
   ASSERT_TRUE(node.alter_table(change));
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(compressions(node), (Counts{{Compression::lz4, 1}}));
+  EXPECT_EQ(compressions(node), (CompressionCounts{{Compression::lz4, 1}}));
 }
 
 TEST_F(Bottom, WhatIsNotCompressedStaysSo) {
@@ -127,7 +128,7 @@ TEST_F(Bottom, WhatIsNotCompressedStaysSo) {
   fill(node, "b", 100);
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(compressions(node), (Counts{{Compression::none, 1}}));
+  EXPECT_EQ(compressions(node), (CompressionCounts{{Compression::none, 1}}));
 }
 
 TEST_F(Bottom, ByItselfItIsChosenForWhatIsLargeAndNotHot) {
@@ -140,7 +141,8 @@ TEST_F(Bottom, ByItselfItIsChosenForWhatIsLargeAndNotHot) {
     EXPECT_EQ(node.stats().cache_bytes > kCacheBytes / 2, read);
     const size_t rows = node.cells("t").size();
     if (!read) ASSERT_TRUE(node.close() && node.reopen());  // empties the cache
-    EXPECT_EQ(merge_all(node), (Counts{{read ? Compression::lz4 : Compression::zstd, 1}}));
+    EXPECT_EQ(merge_all(node),
+              (CompressionCounts{{read ? Compression::lz4 : Compression::zstd, 1}}));
     EXPECT_EQ(node.cells("t").size(), rows + 1);
   }
 }
@@ -183,7 +185,7 @@ TEST_F(Bottom, ATableOfABackupKeepsItsCompressionAndItsOptions) {
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(restored->schema.options.compaction, Compaction::tiered);
   EXPECT_EQ(restored->schema.options.bottom_compression, BottomCompression::zstd);
-  EXPECT_EQ(compressions(other), (Counts{{Compression::zstd, 1}}));
+  EXPECT_EQ(compressions(other), (CompressionCounts{{Compression::zstd, 1}}));
   EXPECT_EQ(other.cells("t"), cells);
 }
 

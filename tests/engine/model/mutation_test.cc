@@ -19,7 +19,7 @@ TableSchema schema_with(Granularity granularity) {
   return schema;
 }
 
-Mutation set(Bytes family, Bytes qualifier, int64_t timestamp_us, Bytes value = "v") {
+Mutation cell_set(Bytes family, Bytes qualifier, int64_t timestamp_us, Bytes value = "v") {
   Mutation m;
   m.family = family;
   m.qualifier = qualifier;
@@ -27,7 +27,7 @@ Mutation set(Bytes family, Bytes qualifier, int64_t timestamp_us, Bytes value = 
   m.value = value;
   return m;
 }
-Mutation delete_column(Bytes family, Bytes qualifier, int64_t start_us, int64_t end_us) {
+Mutation column_delete(Bytes family, Bytes qualifier, int64_t start_us, int64_t end_us) {
   Mutation m;
   m.kind = Mutation::Kind::delete_from_column;
   m.family = family;
@@ -36,13 +36,13 @@ Mutation delete_column(Bytes family, Bytes qualifier, int64_t start_us, int64_t 
   m.end_us = end_us;
   return m;
 }
-Mutation delete_family(Bytes family) {
+Mutation family_delete(Bytes family) {
   Mutation m;
   m.kind = Mutation::Kind::delete_from_family;
   m.family = family;
   return m;
 }
-Mutation delete_row() {
+Mutation row_delete() {
   Mutation m;
   m.kind = Mutation::Kind::delete_from_row;
   return m;
@@ -63,73 +63,74 @@ class ValidateMutation : public testing::Test {
 };
 
 TEST_F(ValidateMutation, RowKeyMustHoldOneToFourThousandNinetySixBytes) {
-  EXPECT_EQ(validate({set("f", "q", 1000)}, ""), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({set("f", "q", 1000)}, std::string(4096, 'k')), "OK");
-  EXPECT_EQ(validate({set("f", "q", 1000)}, std::string(4097, 'k')), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({cell_set("f", "q", 1000)}, ""), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({cell_set("f", "q", 1000)}, std::string(4096, 'k')), "OK");
+  EXPECT_EQ(validate({cell_set("f", "q", 1000)}, std::string(4097, 'k')), "INVALID_ARGUMENT");
   EXPECT_NE(message_.find("4097"), std::string::npos) << message_;
   EXPECT_NE(message_.find("4096"), std::string::npos) << message_;
 }
 
 TEST_F(ValidateMutation, QualifierMayHoldSixteenKibibytes) {
-  EXPECT_EQ(validate({set("f", std::string(16384, 'q'), 1000)}), "OK");
-  EXPECT_EQ(validate({set("f", std::string(16385, 'q'), 1000)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({delete_column("f", std::string(16385, 'q'), 0, kMaxTimestampUs)}),
+  EXPECT_EQ(validate({cell_set("f", std::string(16384, 'q'), 1000)}), "OK");
+  EXPECT_EQ(validate({cell_set("f", std::string(16385, 'q'), 1000)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({column_delete("f", std::string(16385, 'q'), 0, kMaxTimestampUs)}),
             "INVALID_ARGUMENT");
 }
 
 TEST_F(ValidateMutation, NoOperationsAndTooManyAreRefused) {
   EXPECT_EQ(validate({}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate(std::vector<Mutation>(kMaxMutationsPerRow, set("f", "q", 1000, ""))), "OK");
-  EXPECT_EQ(validate(std::vector<Mutation>(kMaxMutationsPerRow + 1, set("f", "q", 1000, ""))),
+  EXPECT_EQ(validate(std::vector<Mutation>(kMaxMutationsPerRow, cell_set("f", "q", 1000, ""))),
+            "OK");
+  EXPECT_EQ(validate(std::vector<Mutation>(kMaxMutationsPerRow + 1, cell_set("f", "q", 1000, ""))),
             "INVALID_ARGUMENT");
 }
 
 TEST_F(ValidateMutation, TimestampMustSuitTheGranularity) {
-  EXPECT_EQ(validate({set("f", "q", 32685506681)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({set("f", "q", 32685506681)}, "r", Granularity::micros), "OK");
-  EXPECT_EQ(validate({set("f", "q", -2000)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({set("f", "q", -1)}, "r", Granularity::micros), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({set("f", "q", 0)}), "OK");
-  EXPECT_EQ(validate({set("f", "q", kServerStamped)}), "OK");
-  EXPECT_EQ(validate({set("f", "q", 9223372036854775000)}), "OK");
-  EXPECT_EQ(validate({set("f", "q", kMaxTimestampUs)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({set("f", "q", kMaxTimestampUs)}, "r", Granularity::micros), "OK");
+  EXPECT_EQ(validate({cell_set("f", "q", 32685506681)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({cell_set("f", "q", 32685506681)}, "r", Granularity::micros), "OK");
+  EXPECT_EQ(validate({cell_set("f", "q", -2000)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({cell_set("f", "q", -1)}, "r", Granularity::micros), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({cell_set("f", "q", 0)}), "OK");
+  EXPECT_EQ(validate({cell_set("f", "q", kServerStamped)}), "OK");
+  EXPECT_EQ(validate({cell_set("f", "q", 9223372036854775000)}), "OK");
+  EXPECT_EQ(validate({cell_set("f", "q", kMaxTimestampUs)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({cell_set("f", "q", kMaxTimestampUs)}, "r", Granularity::micros), "OK");
 }
 
 TEST_F(ValidateMutation, DeleteRangeMustBeAlignedAndNotEmpty) {
-  EXPECT_EQ(validate({delete_column("f", "q", 1000, 2000)}), "OK");
-  EXPECT_EQ(validate({delete_column("f", "q", 0, kMaxTimestampUs)}), "OK");
-  EXPECT_EQ(validate({delete_column("f", "q", 2000, 2000)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({delete_column("f", "q", 4000, 2000)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({delete_column("f", "q", 1500, 3000)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({delete_column("f", "q", 1000, 3500)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({delete_column("f", "q", -1000, 3000)}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate({delete_column("f", "q", 0, 0)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({column_delete("f", "q", 1000, 2000)}), "OK");
+  EXPECT_EQ(validate({column_delete("f", "q", 0, kMaxTimestampUs)}), "OK");
+  EXPECT_EQ(validate({column_delete("f", "q", 2000, 2000)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({column_delete("f", "q", 4000, 2000)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({column_delete("f", "q", 1500, 3000)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({column_delete("f", "q", 1000, 3500)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({column_delete("f", "q", -1000, 3000)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({column_delete("f", "q", 0, 0)}), "INVALID_ARGUMENT");
 }
 
 TEST_F(ValidateMutation, UnknownFamilyIsNotFoundWhateverTheOperation) {
-  EXPECT_EQ(validate({set("nope", "q", 1000)}), "NOT_FOUND");
-  EXPECT_EQ(validate({delete_column("nope", "q", 0, kMaxTimestampUs)}), "NOT_FOUND");
-  EXPECT_EQ(validate({delete_row(), delete_family("nope")}), "NOT_FOUND");
+  EXPECT_EQ(validate({cell_set("nope", "q", 1000)}), "NOT_FOUND");
+  EXPECT_EQ(validate({column_delete("nope", "q", 0, kMaxTimestampUs)}), "NOT_FOUND");
+  EXPECT_EQ(validate({row_delete(), family_delete("nope")}), "NOT_FOUND");
   EXPECT_EQ(message_, "operation 1: family 'nope' does not exist in table 't'");
 }
 
 TEST_F(ValidateMutation, FormComesBeforeExistence) {
-  EXPECT_EQ(validate({set("nope", "q", 1000), set("f", "q", 1001)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate({cell_set("nope", "q", 1000), cell_set("f", "q", 1001)}), "INVALID_ARGUMENT");
   EXPECT_NE(message_.find("operation 1"), std::string::npos) << message_;
 }
 
 TEST_F(ValidateMutation, ValuesOverTheirLimitsAreRefused) {
   limits_.cell_bytes = 10;
   limits_.row_bytes = 30;
-  EXPECT_EQ(validate({set("f", "q", 1000, "0123456789")}), "OK");
-  EXPECT_EQ(validate({set("f", "q", 1000, "01234567890")}), "INVALID_ARGUMENT");
-  EXPECT_EQ(validate(std::vector<Mutation>(3, set("f", "q", 1000, "012345678"))),
+  EXPECT_EQ(validate({cell_set("f", "q", 1000, "0123456789")}), "OK");
+  EXPECT_EQ(validate({cell_set("f", "q", 1000, "01234567890")}), "INVALID_ARGUMENT");
+  EXPECT_EQ(validate(std::vector<Mutation>(3, cell_set("f", "q", 1000, "012345678"))),
             "INVALID_ARGUMENT");
 }
 
 TEST_F(ValidateMutation, AnOperationOfNoKindIsRefused) {
-  Mutation m = set("f", "q", 1000);
+  Mutation m = cell_set("f", "q", 1000);
   m.kind = static_cast<Mutation::Kind>(0);
   EXPECT_EQ(validate({m}), "INVALID_ARGUMENT");
   m.kind = static_cast<Mutation::Kind>(9);
@@ -155,11 +156,11 @@ class Entries : public CommitVisitor {
 };
 
 TEST(Commit, ARowCommitBecomesItsEntries) {
-  Mutation expiring = set("g", "", 7, "w");
+  Mutation expiring = cell_set("g", "", 7, "w");
   expiring.expire_at_us = 99;
-  const std::vector<Mutation> ops = {delete_row(), delete_family("f"),
-                                     delete_column("f", "q", 5, kMaxTimestampUs),
-                                     set("f", "q", 6, "v"), expiring};
+  const std::vector<Mutation> ops = {row_delete(), family_delete("f"),
+                                     column_delete("f", "q", 5, kMaxTimestampUs),
+                                     cell_set("f", "q", 6, "v"), expiring};
   std::string payload;
   encode_row_commit(payload, "r", ops);
   Entries got;
@@ -206,8 +207,9 @@ TEST(Commit, RangeDeletesWithATokenAreVisitedBeforeIt) {
 
 TEST(Commit, EveryTruncationIsDataLossAndNeverRead) {
   std::string payload;
-  encode_row_commit(payload, "row",
-                    std::vector<Mutation>{set("f", "q", 6, "v"), delete_column("f", "q", 5, 9)});
+  encode_row_commit(
+      payload, "row",
+      std::vector<Mutation>{cell_set("f", "q", 6, "v"), column_delete("f", "q", 5, 9)});
   for (size_t n = 0; n < payload.size(); ++n) {
     Entries got;
     const auto result = visit_commit(Bytes(payload).substr(0, n), CommitStamp{1}, got);

@@ -7,12 +7,11 @@
 #include "engine/read/scan.h"
 #include "engine/shard/shard_engine.h"
 #include "io/base/random.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 namespace {
-
-constexpr int64_t kSecondUs = 1'000'000;
 
 struct CellCollector final : CellSink {
   Flow cell(const CellView&) override {

@@ -9,12 +9,10 @@
 
 #include "io/sim/faulty_fs.h"
 #include "io/sim/manual_clock.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
-
-inline constexpr int64_t kSecond = 1'000'000;
-inline constexpr int64_t kHour = 3'600 * kSecond;
 
 class ClockBed : public testing::Test {
  protected:

@@ -6,6 +6,7 @@
 #include "engine/read/scan.h"
 #include "io/base/check.h"
 #include "io/sim/manual_clock.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::engine {
@@ -15,14 +16,11 @@ using support::set_cell;
 using support::TestNode;
 using support::TestNodeOptions;
 
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kHour = 3'600 * kSecond;
-
 TestNodeOptions renewing() {
   TestNodeOptions options;
   options.shards = 2;
-  options.engine.clock_permit_us = 10 * kSecond;
-  options.engine.clock_renew_us = 4 * kSecond;
+  options.engine.clock_permit_us = 10 * kSecondUs;
+  options.engine.clock_renew_us = 4 * kSecondUs;
   return options;
 }
 
@@ -55,18 +53,18 @@ class ClockShards : public ::testing::Test {
   // hour.
   void let_a_die_and_step_back() {
     std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
-    ops[0].expire_at_us = clock().wall_us() + 5 * kSecond;
+    ops[0].expire_at_us = clock().wall_us() + 5 * kSecondUs;
     ASSERT_TRUE(node_.write("t", "a", ops));
     ASSERT_TRUE(alive());
-    for (int i = 0; i < 60 && alive(); ++i) pass(kSecond / 10);
+    for (int i = 0; i < 60 && alive(); ++i) pass(kSecondUs / 10);
     ASSERT_FALSE(alive());
-    clock().set_wall_us(clock().wall_us() - kHour);
+    clock().set_wall_us(clock().wall_us() - kHourUs);
     ASSERT_FALSE(alive());
   }
   void expect_dead_for(int64_t us) {
-    for (int64_t passed_us = 0; passed_us < us; passed_us += kSecond / 2) {
+    for (int64_t passed_us = 0; passed_us < us; passed_us += kSecondUs / 2) {
       ASSERT_FALSE(alive()) << passed_us / 1000 << " ms later";
-      pass(kSecond / 2);
+      pass(kSecondUs / 2);
     }
   }
 
@@ -76,7 +74,7 @@ class ClockShards : public ::testing::Test {
 TEST_F(ClockShards, AMoveBringsNoDeadCellBack) {
   let_a_die_and_step_back();
   ASSERT_TRUE(node_.move(tablet().id, other_shard()));
-  expect_dead_for(20 * kSecond);
+  expect_dead_for(20 * kSecondUs);
 }
 
 TEST_F(ClockShards, AMoveThereAndBackBringsNoDeadCellBack) {
@@ -92,11 +90,11 @@ TEST_F(ClockShards, AMergeBringsNoDeadCellBack) {
   ASSERT_TRUE(node_.move(tablet(1).id, other_shard()));
   // A merge keeps the shard of the left tablet, so the dying cell is in the right one.
   std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
-  ops[0].expire_at_us = clock().wall_us() + 5 * kSecond;
+  ops[0].expire_at_us = clock().wall_us() + 5 * kSecondUs;
   ASSERT_TRUE(node_.write("t", "z", ops));
-  for (int i = 0; i < 60 && alive("z"); ++i) pass(kSecond / 10);
+  for (int i = 0; i < 60 && alive("z"); ++i) pass(kSecondUs / 10);
   ASSERT_FALSE(alive("z"));
-  clock().set_wall_us(clock().wall_us() - kHour);
+  clock().set_wall_us(clock().wall_us() - kHourUs);
   ASSERT_FALSE(alive("z"));
   ASSERT_TRUE(node_.merge(tablet(0).id, tablet(1).id));
   ASSERT_EQ(node_.table("t")->tablets.size(), 1u);
@@ -118,11 +116,11 @@ TEST_F(ClockShards, TheBalancerBringsNoDeadCellBack) {
   balancer.start();
   const auto moved = [&] { return balancer.counters().moves > 0; };
   for (int i = 0; i < 600 && !moved(); ++i) {
-    pass(kSecond / 10);
+    pass(kSecondUs / 10);
     ASSERT_FALSE(alive());
   }
   EXPECT_TRUE(moved()) << "nothing was tried";
-  expect_dead_for(10 * kSecond);
+  expect_dead_for(10 * kSecondUs);
   node_.world().block_on(node_.loop(0), balancer.stop());
 }
 
@@ -131,17 +129,17 @@ TEST_F(ClockShards, TheBalancerBringsNoDeadCellBack) {
 TEST_F(ClockShards, WhatTheSourceAnsweredDuringTheMoveCounts) {
   const TabletDescriptor before = tablet();
   std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
-  ops[0].expire_at_us = clock().wall_us() + 5 * kSecond;
+  ops[0].expire_at_us = clock().wall_us() + 5 * kSecondUs;
   ASSERT_TRUE(node_.write("t", "a", ops));
-  pass(3 * kSecond);
+  pass(3 * kSecondUs);
   ASSERT_TRUE(alive());
-  clock().set_wall_us(clock().wall_us() - kHour);
-  pass(4 * kSecond);
+  clock().set_wall_us(clock().wall_us() - kHourUs);
+  pass(4 * kSecondUs);
   // Between any two rounds of the world the wall clock is right for a moment, in which the source
   // is read while it still serves the tablet.
   bool read_dead = false;
   node_.on_round([&](TestNode& n) {
-    clock().set_wall_us(clock().wall_us() + kHour);
+    clock().set_wall_us(clock().wall_us() + kHourUs);
     ReadSpec spec;
     spec.rows.add(KeyRange::single("a"));
     spec.rows.normalize();
@@ -149,7 +147,7 @@ TEST_F(ClockShards, WhatTheSourceAnsweredDuringTheMoveCounts) {
     const auto read =
         n.node().engine(before.shard).start_read(before.id, before.epoch, spec, sink, nullptr);
     if (read && read->step == ScanStep::done) read_dead |= sink.cells == 0;
-    clock().set_wall_us(clock().wall_us() - kHour);
+    clock().set_wall_us(clock().wall_us() - kHourUs);
   });
   ASSERT_TRUE(node_.move(before.id, other_shard()));
   node_.on_round(nullptr);
@@ -176,16 +174,16 @@ TEST_F(ClockAnchors, AnAnchorAfterABackwardStepIsNotBeforeWhatAnyShardAnswered) 
   for (uint32_t shard = 0; shard < 2; ++shard) {
     if (tablet().shard != ShardId{shard}) ASSERT_TRUE(node_.move(tablet().id, shard));
     std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
-    ops[0].expire_at_us = clock().wall_us() + 5 * kSecond;
+    ops[0].expire_at_us = clock().wall_us() + 5 * kSecondUs;
     ASSERT_TRUE(node_.write("t", "a", ops));
-    clock().advance_us(8 * kSecond);
+    clock().advance_us(8 * kSecondUs);
     ASSERT_FALSE(alive()) << shard;
-    clock().set_wall_us(clock().wall_us() - 7 * kSecond);
+    clock().set_wall_us(clock().wall_us() - 7 * kSecondUs);
     ASSERT_TRUE(node_.renew_clock());
     node_.kill();
     ASSERT_TRUE(node_.reopen());
     EXPECT_FALSE(alive()) << shard;
-    clock().advance_us(10 * kSecond);
+    clock().advance_us(10 * kSecondUs);
     ASSERT_TRUE(node_.renew_clock());
   }
 }
@@ -201,15 +199,15 @@ TEST_F(ClockAnchors, AnAnchorRaisesEveryClock) {
 // The wall clock is right while the anchor is written, and wrong again when the node dies.
 TEST_F(ClockAnchors, WhatIsAnsweredWhileAnAnchorIsWrittenIsNotUndercut) {
   const int64_t start_us = clock().wall_us();
-  clock().advance_us(6 * kSecond);
-  clock().set_wall_us(start_us + kSecond);
+  clock().advance_us(6 * kSecondUs);
+  clock().set_wall_us(start_us + kSecondUs);
   int64_t answered_us = 0;
   node_.on_round([&](TestNode& node) {
-    clock().set_wall_us(start_us + kHour);
+    clock().set_wall_us(start_us + kHourUs);
     for (uint32_t i = 0; i < 2; ++i) {
       answered_us = std::max(answered_us, node.shard(i).clock().now_us());
     }
-    clock().set_wall_us(start_us + kSecond);
+    clock().set_wall_us(start_us + kSecondUs);
   });
   // The first rounds precede the reading of the clocks; answers in them count too.
   ASSERT_TRUE(node_.renew_clock());

@@ -6,17 +6,17 @@
 #include <set>
 
 #include "engine/read/scan.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kHourUs = 3'600'000'000;
 constexpr int64_t kStartUs = 1'000 * kHourUs;
 constexpr int64_t kMarginUs = 300'000'000;
 using Values = std::vector<std::string>;
 
-TestNodeOptions shards(uint32_t count) {
+TestNodeOptions with_shards(uint32_t count) {
   TestNodeOptions options;
   options.shards = count;
   options.start_wall_us = kStartUs;
@@ -44,7 +44,7 @@ Values values(TestNode& node) {
   return out;
 }
 
-size_t blobs(TestNode& node) {
+size_t blob_count(TestNode& node) {
   size_t count = 0;
   for (const std::string& file : node.disk().all_files()) count += file.starts_with("blob/");
   return count;
@@ -61,7 +61,7 @@ class Drop : public testing::Test {
     ASSERT_TRUE(node_.set("t", "z", "f:q", 5, "3"));
   }
   const Values all_{"a=1", "b=2", "z=3"};
-  TestNode node_{shards(2)};
+  TestNode node_{with_shards(2)};
 };
 
 TEST_F(Drop, ATableIsRestoredWithItsRowsIdsAndTabletsAndTakesWrites) {
@@ -123,9 +123,9 @@ TEST_F(Drop, BehindTheLongestWindowOfItsFamiliesItIsGoneForGoodAndSoAreItsFiles)
   pass(node_, 1);
   EXPECT_TRUE(node_.dropped_tables().empty());
   EXPECT_EQ(node_.restore_table("t").error().code, Errc::not_found);
-  EXPECT_GT(blobs(node_), 0u) << "the margin has not passed";
+  EXPECT_GT(blob_count(node_), 0u) << "the margin has not passed";
   pass(node_, kMarginUs + 1'000'000);
-  EXPECT_EQ(blobs(node_), 0u);
+  EXPECT_EQ(blob_count(node_), 0u);
   EXPECT_EQ(node_.stats().tablets, 0u);
   node_.kill();
   ASSERT_TRUE(node_.reopen()) << node_.open_error()->to_string();
@@ -139,9 +139,9 @@ TEST_F(Drop, WhatWasDueWhileTheNodeWasDownGoesWithTheNextStart) {
   pass(node_, kHourUs + kMarginUs - 1'000'000);
   ASSERT_TRUE(node_.close());
   ASSERT_TRUE(node_.reopen());
-  EXPECT_GT(blobs(node_), 0u);
+  EXPECT_GT(blob_count(node_), 0u);
   pass(node_, 3'000'000);
-  EXPECT_EQ(blobs(node_), 0u);
+  EXPECT_EQ(blob_count(node_), 0u);
 }
 
 TEST_F(Drop, WithoutAnyUndoWindowItIsGoneAtOnce) {
@@ -149,7 +149,7 @@ TEST_F(Drop, WithoutAnyUndoWindowItIsGoneAtOnce) {
   fill();
   ASSERT_TRUE(node_.drop_table("t"));
   pass(node_, 1'000'000);
-  EXPECT_EQ(blobs(node_), 0u);
+  EXPECT_EQ(blob_count(node_), 0u);
   EXPECT_EQ(node_.stats().tablets, 0u);
   EXPECT_EQ(node_.restore_table("t").error().code, Errc::not_found);
 }
@@ -204,7 +204,7 @@ TEST_F(Drop, TabletsThatShareFilesAfterASplitAreCountedThroughDropRestoreAndEnd)
   EXPECT_EQ(values(node_), all_);
   ASSERT_TRUE(node_.drop_table("t"));
   pass(node_, kHourUs + kMarginUs + 2'000'000);
-  EXPECT_EQ(blobs(node_), 0u);
+  EXPECT_EQ(blob_count(node_), 0u);
 }
 
 TEST_F(Drop, ARuleThatWasTightenedBeforeTheDropCanBeUndoneAfterTheRestoration) {
@@ -247,7 +247,7 @@ TEST(DropCrash, APowerCutAtAnyStepLeavesTheTableBeforeOrAfterIt) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     std::vector<std::pair<std::unique_ptr<MemDisk>, int64_t>> images;
     bool taking = false;
-    TestNodeOptions options = shards(2);
+    TestNodeOptions options = with_shards(2);
     options.seed = seed;
     options.min_latency_us = 20;
     options.max_latency_us = 300;
@@ -277,7 +277,7 @@ TEST(DropCrash, APowerCutAtAnyStepLeavesTheTableBeforeOrAfterIt) {
     taking = false;
     for (size_t i = 0; i < images.size(); ++i) {
       SCOPED_TRACE(fmt::format("seed {} image {} of {}", seed, i, images.size()));
-      TestNodeOptions after = shards(1 + static_cast<uint32_t>(i % 3));
+      TestNodeOptions after = with_shards(1 + static_cast<uint32_t>(i % 3));
       after.start_wall_us = images[i].second;
       TestNode back(after, std::move(images[i].first));
       ASSERT_TRUE(back.is_open()) << back.open_error()->to_string();

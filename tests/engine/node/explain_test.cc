@@ -2,13 +2,13 @@
 // the same with the model (tests/engine/retention).
 #include <gtest/gtest.h>
 
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kStartUs = 1'000'000'000;
-constexpr int64_t kHourUs = 3'600'000'000;
+constexpr int64_t kWrittenUs = 1'000'000'000;
 
 class ExplainTest : public testing::Test {
  protected:
@@ -146,8 +146,8 @@ TEST_F(ExplainTest, WhatATightenedRuleHidesIsHiddenUntilTheWindowEnds) {
 
 TEST_F(ExplainTest, AValueReplacedAtItsOwnTimestampIsNoDeadCell) {
   create(RetentionRule{});
-  set(kStartUs);
-  set(kStartUs);
+  set(kWrittenUs);
+  set(kWrittenUs);
   EXPECT_EQ(read().size(), 1u);
 }
 

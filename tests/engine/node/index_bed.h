@@ -7,14 +7,13 @@
 
 #include "engine/index_state.h"
 #include "tests/engine/node/alter_bed.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 
 using engine::IndexChange;
 using engine::IndexSpec;
-
-inline constexpr int64_t kDayUs = 86'400'000'000;
 
 // On column f:q by value.
 inline IndexSpec index_spec(std::string name, std::string family = "f") {

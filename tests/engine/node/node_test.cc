@@ -54,7 +54,7 @@ std::string key_of(int i) {
   return "r" + std::string(5 - digits.size(), '0') + digits;
 }
 
-void fill(TestNode& node, int from, int to, const std::string& value) {
+void fill_rows(TestNode& node, int from, int to, const std::string& value) {
   std::vector<std::unique_ptr<PendingWrite>> writes;
   for (int i = from; i < to; ++i) {
     std::vector<OwnedMutation> ops;
@@ -73,15 +73,15 @@ void fill(TestNode& node, int from, int to, const std::string& value) {
 TEST(Node, AnotherNumberOfShardsFindsTheSameData) {
   TestNode node({});
   ASSERT_TRUE(node.create_table("t", {"f"}, {"r00030", "r00060", "r00090"}));
-  fill(node, 0, 120, "one shard");
+  fill_rows(node, 0, 120, "one shard");
   const auto before = node.cells("t");
   ASSERT_EQ(before.size(), 120u);
   for (const uint32_t shards : {3u, 2u, 1u}) {
     node.crash(CrashPolicy::none);
     ASSERT_TRUE(node.reopen(shards)) << node.open_error()->to_string();
     EXPECT_EQ(node.cells("t"), before) << shards << " shards";
-    fill(node, 0, 40, "again");
-    fill(node, 0, 40, "one shard");
+    fill_rows(node, 0, 40, "again");
+    fill_rows(node, 0, 40, "one shard");
     EXPECT_EQ(node.cells("t"), before) << shards << " shards, written again";
   }
 }
@@ -89,9 +89,9 @@ TEST(Node, AnotherNumberOfShardsFindsTheSameData) {
 TEST(Node, ARangeDeleteHidesWhatWasThereAndNothingWrittenLater) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}, {"r00005"}));
-  fill(node, 0, 10, "old");
+  fill_rows(node, 0, 10, "old");
   ASSERT_TRUE(node.drop_rows("t", "r00003", "r00008"));
-  fill(node, 4, 5, "new");
+  fill_rows(node, 4, 5, "new");
   const auto expected = node.cells("t");
   ASSERT_EQ(expected.size(), 6u);
   EXPECT_EQ(expected[3].value, "new");
@@ -107,7 +107,7 @@ TEST(Node, ARangeDeleteHidesWhatWasThereAndNothingWrittenLater) {
 TEST(Node, ARangeDeleteThatWasFlushedStillHidesWhatWasFlushedBefore) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  fill(node, 0, 10, "old");
+  fill_rows(node, 0, 10, "old");
   ASSERT_TRUE(node.flush("t"));
   ASSERT_TRUE(node.drop_rows("t", "r00003", ""));
   ASSERT_TRUE(node.flush("t"));
@@ -124,7 +124,7 @@ TEST(Node, ACompactionLeavesOneRunAndTheBlobsOfTheOthersGo) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
   for (int round = 0; round < 4; ++round) {
-    fill(node, 0, 20, "round " + std::to_string(round));
+    fill_rows(node, 0, 20, "round " + std::to_string(round));
     ASSERT_TRUE(node.flush("t"));
   }
   EXPECT_EQ(node.stats().tables_on_disk, 4u);
@@ -142,7 +142,7 @@ TEST(Node, ManyFlushesAreCompactedInTheBackground) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
   for (int round = 0; round < 40; ++round) {
-    fill(node, 0, 10, "round " + std::to_string(round));
+    fill_rows(node, 0, 10, "round " + std::to_string(round));
     ASSERT_TRUE(node.flush("t"));
   }
   node.world().run_for_us(1'000'000);
@@ -154,7 +154,7 @@ TEST(Node, ManyFlushesAreCompactedInTheBackground) {
 TEST(Node, ADeleteThatWasMergedWithNewerRunsStillHidesWhatLiesInOlderOnes) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  fill(node, 0, 200, std::string(2'000, 'v'));  // one large, old run
+  fill_rows(node, 0, 200, std::string(2'000, 'v'));  // one large, old run
   ASSERT_TRUE(node.flush("t"));
   for (int i = 0; i < 40; ++i) {
     std::vector<OwnedMutation> ops;
@@ -183,9 +183,9 @@ engine::TableSpec without_undo(std::vector<std::string> splits) {
 TEST(Node, ADroppedTableIsGoneItsBlobsTooAndItsNameIsFree) {
   TestNode node({});
   ASSERT_TRUE(node.create_table(without_undo({"r00005"})));
-  fill(node, 0, 10, "old");
+  fill_rows(node, 0, 10, "old");
   ASSERT_TRUE(node.flush("t"));
-  fill(node, 0, 10, "newer");
+  fill_rows(node, 0, 10, "newer");
   ASSERT_TRUE(node.drop_table("t"));
   EXPECT_EQ(node.table("t"), nullptr);
   EXPECT_EQ(node.drop_table("t").error().code, Errc::not_found);
@@ -201,7 +201,7 @@ TEST(Node, ADroppedTableIsGoneItsBlobsTooAndItsNameIsFree) {
 TEST(Node, AReaderKeepsTheTablesOfADroppedTableUntilItLetsGo) {
   TestNode node;
   ASSERT_TRUE(node.create_table(without_undo({})));
-  fill(node, 0, 10, "old");
+  fill_rows(node, 0, 10, "old");
   ASSERT_TRUE(node.flush("t"));
   ReadSpec spec;
   spec.rows = RowSet::everything();
@@ -253,7 +253,7 @@ TEST(Node, AWriteForAnotherEpochOrAnUnknownTabletIsAborted) {
 TEST(Node, AStartAfterACloseReplaysNothingAndOldLogsGo) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  fill(node, 0, 50, "v");
+  fill_rows(node, 0, 50, "v");
   ASSERT_TRUE(node.close());
   ASSERT_TRUE(node.reopen()) << node.open_error()->to_string();
   EXPECT_EQ(node.node().recovery().replayed_commits, 0u);
@@ -267,7 +267,7 @@ TEST(Node, AStartAfterACloseReplaysNothingAndOldLogsGo) {
 TEST(Node, ARestartStormGrowsNeitherLogNorTables) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  fill(node, 0, 200, "v");
+  fill_rows(node, 0, 200, "v");
   const auto before = node.cells("t");
   uint64_t most = 0;
   for (int i = 0; i < 30; ++i) {
@@ -284,9 +284,9 @@ TEST(Node, ARestartStormGrowsNeitherLogNorTables) {
 TEST(Node, ACompactionIsCalledOffAtTheEnd) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  fill(node, 0, 50, "v");
+  fill_rows(node, 0, 50, "v");
   ASSERT_TRUE(node.flush("t"));
-  fill(node, 50, 100, "v");
+  fill_rows(node, 50, 100, "v");
   ASSERT_TRUE(node.flush("t"));
   const auto before = node.cells("t");
   node.node().engine(ShardId{0}).end_waits();

@@ -102,14 +102,14 @@ Async<void> write_rows(Node& node, ShardId shard, std::string name) {
   }
 }
 
-struct Count final : CellSink {
+struct RowCount final : CellSink {
   Flow cell(const CellView&) override { return ++cells, Flow::more; }
   Flow end_row(Bytes) override { return Flow::more; }
   uint64_t cells = 0;
 };
 
 Async<uint64_t> count_rows(Node& node, ShardId shard, std::string name) {
-  Count count;
+  RowCount count;
   ReadSpec spec;
   spec.rows = RowSet::everything();
   for (const TabletDescriptor& tablet : node.tables(shard).find(Bytes(name))->tablets) {

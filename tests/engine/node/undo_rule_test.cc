@@ -2,12 +2,12 @@
 // tablet, also after merges and restarts; what cannot be undone is refused without any change.
 #include <gtest/gtest.h>
 
+#include "tests/support/durations.h"
 #include "tests/support/rule_tables.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kHourUs = 3'600'000'000;
 using Values = std::vector<std::string>;
 
 class UndoRule : public testing::Test {

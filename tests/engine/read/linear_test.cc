@@ -157,7 +157,7 @@ OwnedMutation remove(int64_t start_us, int64_t end_us) {
   return op;
 }
 
-ReadSpec everything(bool reversed = false, uint32_t versions = 0) {
+ReadSpec every_row(bool reversed = false, uint32_t versions = 0) {
   ReadSpec spec;
   spec.rows = RowSet::everything();
   spec.reversed = reversed;
@@ -232,17 +232,17 @@ TEST(LinearReads, ARowOfManyVersions) {
                                          few[i].expiries ? ", expiries" : "");
     const uint64_t entries = 4 * kFew * 4 / 3;
     for (const bool reversed : {false, true}) {
-      const Read all = large->read(everything(reversed));
+      const Read all = large->read(every_row(reversed));
       EXPECT_GT(all.cells, static_cast<uint64_t>(kFew)) << what;
-      expect_linear(small->read(everything(reversed)), all, entries, what + ", all");
+      expect_linear(small->read(every_row(reversed)), all, entries, what + ", all");
     }
-    const Read newest = large->read(everything(false, 1));
+    const Read newest = large->read(every_row(false, 1));
     EXPECT_EQ(newest.cells, 1u) << what;
     // Deletes precede the cells; without them the newest cell is found in a few moves.
     if (!few[i].deletes) EXPECT_LT(newest.moves, 64u) << what << ", newest";
-    ReadSpec late = everything();
+    ReadSpec late = every_row();
     late.time_range = {1000 + 4 * kFew * 5, kMaxTimestampUs};
-    expect_linear(small->read(everything()), large->read(late), entries, what + ", times");
+    expect_linear(small->read(every_row()), large->read(late), entries, what + ", times");
   }
 }
 
@@ -257,9 +257,9 @@ TEST(LinearReads, ARowOfAHundredThousandColumns) {
   const auto small = columns(25'000);
   const auto large = columns(100'000);
   for (const bool reversed : {false, true}) {
-    const Read all = large->read(everything(reversed));
+    const Read all = large->read(every_row(reversed));
     EXPECT_EQ(all.cells, 100'000u);
-    expect_linear(small->read(everything(reversed)), all, 100'000, "columns");
+    expect_linear(small->read(every_row(reversed)), all, 100'000, "columns");
   }
 }
 
@@ -278,9 +278,9 @@ TEST(LinearReads, ManyDroppedRangesOverAndBesideManyRows) {
     for (const bool nested : {false, true}) {
       const auto small = dropped(rule, 1000, nested);
       const auto large = dropped(rule, 4000, nested);
-      const Read all = large->read(everything());
+      const Read all = large->read(every_row());
       EXPECT_EQ(all.cells, nested ? 0u : 4000u);
-      expect_linear(small->read(everything()), all, 8000, nested ? "nested" : "beside");
+      expect_linear(small->read(every_row()), all, 8000, nested ? "nested" : "beside");
     }
   }
 }

@@ -25,7 +25,7 @@ using support::OwnedMutation;
 using support::TabletBed;
 using support::to_text;
 
-OwnedMutation set(std::string qualifier, int64_t timestamp_us, std::string value) {
+OwnedMutation set_newest(std::string qualifier, int64_t timestamp_us, std::string value) {
   return {Mutation::Kind::set_cell, "f", std::move(qualifier), std::move(value), timestamp_us};
 }
 
@@ -313,7 +313,8 @@ class Sources {
 // A version of both columns of row `r` in each.
 void write_eight_runs(TabletBed& bed) {
   for (int version = 0; version < 8; ++version) {
-    bed.mutate("r", {set("q", version, fmt::format("v{}", version)), set("p", version, "same")});
+    bed.mutate("r", {set_newest("q", version, fmt::format("v{}", version)),
+                     set_newest("p", version, "same")});
     bed.flush();
   }
 }
@@ -340,10 +341,10 @@ TEST(NewestRead, AReadOfEveryColumnStopsToo) {
   EXPECT_EQ(sources.left_closed({{}, 2}), 6u);
   EXPECT_EQ(sources.left_closed({{}, 0}), 0u) << "all versions";
   // A column that only other rows have is looked for only where it may be.
-  bed.mutate("other", {set("z", 9, "z")});
+  bed.mutate("other", {set_newest("z", 9, "z")});
   bed.flush();
   EXPECT_EQ(sources.left_closed({{}, 1}), 7u) << "the newest run has not the row";
-  bed.mutate("r", {set("q", 10, "v10")});
+  bed.mutate("r", {set_newest("q", 10, "v10")});
   bed.flush();
   EXPECT_EQ(sources.left_closed({{}, 1}), 7u) << "`p` lies in the third run";
 }
@@ -366,13 +367,13 @@ TEST(NewestRead, WhereReadsDoNotStopMostOfThemMerge) {
 TEST(NewestRead, ADeleteInARunWithoutTheColumnIsMet) {
   Random random(1);
   TabletBed bed(random);
-  bed.mutate("r", {set("p", 1, "dead"), set("q", 1, "dead")});
+  bed.mutate("r", {set_newest("p", 1, "dead"), set_newest("q", 1, "dead")});
   bed.flush();
-  OwnedMutation op = set("", 0, "");
+  OwnedMutation op = set_newest("", 0, "");
   op.kind = Mutation::Kind::delete_from_row;
   bed.mutate("r", {op});
   bed.flush();
-  bed.mutate("r", {set("q", 2, "alive")});
+  bed.mutate("r", {set_newest("q", 2, "alive")});
   bed.flush();
   Sources sources(bed);
   sources.left_closed({{}, 1});
@@ -383,9 +384,9 @@ TEST(NewestRead, ADeleteInARunWithoutTheColumnIsMet) {
 TEST(NewestRead, ATimestampInTheFutureOfAnOlderRunIsLookedFor) {
   Random random(1);
   TabletBed bed(random);
-  bed.mutate("r", {set("q", 100, "old run, new time")});
+  bed.mutate("r", {set_newest("q", 100, "old run, new time")});
   bed.flush();
-  bed.mutate("r", {set("q", 50, "new run, old time")});
+  bed.mutate("r", {set_newest("q", 50, "new run, old time")});
   bed.flush();
   Sources sources(bed);
   EXPECT_EQ(sources.left_closed({{{"f", "q"}}, 1}), 0u);
@@ -398,10 +399,11 @@ TEST(NewestRead, ADeleteClosesWhatIsOlder) {
     Random random(1);
     TabletBed bed(random);
     for (int version = 0; version < 4; ++version) {
-      bed.mutate("r", {set("q", 100 + version, "dead"), set("p", 200 + version, "p")});
+      bed.mutate("r",
+                 {set_newest("q", 100 + version, "dead"), set_newest("p", 200 + version, "p")});
       bed.flush();
     }
-    OwnedMutation op = set("q", 0, "");
+    OwnedMutation op = set_newest("q", 0, "");
     op.kind = kind;
     op.start_us = 0;
     op.end_us = kMaxTimestampUs;
@@ -420,7 +422,7 @@ TEST(NewestRead, AFamilyThatKeepsOneVersionNeedsNoMore) {
   TabletBed bed(random);
   bed.schema().families[0].rule = RetentionRule::max_versions(1);
   for (int version = 0; version < 4; ++version) {
-    bed.mutate("r", {set("q", version, "v")});
+    bed.mutate("r", {set_newest("q", version, "v")});
     bed.flush();
   }
   Sources sources(bed);

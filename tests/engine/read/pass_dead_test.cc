@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
+#include "tests/support/durations.h"
 #include "tests/support/random_rules.h"
 #include "tests/support/rule_tables.h"
 #include "tests/support/seeds.h"
@@ -10,7 +11,6 @@
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kSecondUs = 1'000'000;
 constexpr int64_t kStartUs = 1'000'000'000'000'000;
 
 TestNodeOptions options(uint64_t seed) {

@@ -17,7 +17,7 @@ using support::OwnedMutation;
 using support::TabletBed;
 using support::to_text;
 
-OwnedMutation set(std::string qualifier, int64_t timestamp_us, std::string value) {
+OwnedMutation set_row_cell(std::string qualifier, int64_t timestamp_us, std::string value) {
   return {Mutation::Kind::set_cell, "f", std::move(qualifier), std::move(value), timestamp_us};
 }
 
@@ -72,7 +72,7 @@ class Rows {
 TEST(RowReader, NothingIsReadAsOfAMomentBeforeTheLastChangeOfARule) {
   Random random(1);
   TabletBed bed(random);
-  bed.mutate("r", {set("a", 5, "1"), set("b", 5, "2")});
+  bed.mutate("r", {set_row_cell("a", 5, "1"), set_row_cell("b", 5, "2")});
   const CommitStamp changed{bed.visible_stamp().value() + 7'000'000};
   PastRule past;
   past.until = changed;
@@ -133,7 +133,7 @@ TEST(RowReader, RandomHistoriesEqualTheModelHoweverTheReadIsInterrupted) {
 TEST(RowReader, ARowThatIsHandedOverIsReadAsOfOneCommit) {
   Random random(1);
   TabletBed bed(random);
-  for (int i = 0; i < 8; ++i) bed.mutate("r", {set(fmt::format("q{}", i), 1, "old")});
+  for (int i = 0; i < 8; ++i) bed.mutate("r", {set_row_cell(fmt::format("q{}", i), 1, "old")});
   bed.flush();
   const std::string before = to_text(bed.expected(row("r")));
   for (int i = 0; i < 40; ++i) {
@@ -141,7 +141,8 @@ TEST(RowReader, ARowThatIsHandedOverIsReadAsOfOneCommit) {
     Rows rows(bed);
     const std::string expected = to_text(bed.expected(row("r")));
     const auto got = rows.read(row("r"), sink, random, [&] {
-      bed.mutate("r", {set(fmt::format("q{}", random.below(8)), 1, fmt::format("new{}", i))});
+      bed.mutate("r",
+                 {set_row_cell(fmt::format("q{}", random.below(8)), 1, fmt::format("new{}", i))});
     });
     ASSERT_EQ(to_text(got), expected);
   }
@@ -151,7 +152,7 @@ TEST(RowReader, ARowThatIsHandedOverIsReadAsOfOneCommit) {
 TEST(RowReader, LongRowsAndRunsOfUnwantedVersionsGoToACursor) {
   Random random(1);
   TabletBed bed(random);
-  for (int64_t t = 1; t <= 2000; ++t) bed.mutate("r", {set("q", t, "v")});
+  for (int64_t t = 1; t <= 2000; ++t) bed.mutate("r", {set_row_cell("q", t, "v")});
   Rows rows(bed);
   CollectingSink all;
   EXPECT_EQ(rows.read(row("r"), all, random, [] {}).size(), 2000u);

@@ -26,6 +26,12 @@ struct Repaired {
   uint64_t faults = 0;  // how often the device failed
 };
 
+inline support::TestNodeOptions two_shards() {
+  support::TestNodeOptions options;
+  options.shards = 2;
+  return options;
+}
+
 class RepairBed : public testing::Test {
  protected:
   using Cells = std::vector<support::OwnedCell>;

@@ -10,12 +10,6 @@ namespace {
 using support::OwnedCell;
 using support::TestNode;
 
-support::TestNodeOptions two_shards() {
-  support::TestNodeOptions options;
-  options.shards = 2;
-  return options;
-}
-
 class RepairDevice : public RepairBed {
  protected:
   RepairDevice() : node_(two_shards()) { fill(); }

@@ -11,12 +11,6 @@ using support::OwnedCell;
 using support::TestNode;
 using support::TestNodeOptions;
 
-TestNodeOptions two_shards() {
-  TestNodeOptions options;
-  options.shards = 2;
-  return options;
-}
-
 class Repair : public RepairBed {
  protected:
   Repair() : node_(two_shards()) { fill(); }

@@ -13,12 +13,6 @@ using support::OwnedCell;
 using support::TestNode;
 using support::TestNodeOptions;
 
-TestNodeOptions two_shards() {
-  TestNodeOptions options;
-  options.shards = 2;
-  return options;
-}
-
 class RepairWithoutManifest : public RepairBed {
  protected:
   RepairWithoutManifest() : node_(two_shards()) { fill(); }

@@ -10,13 +10,13 @@
 namespace cellar::support {
 namespace {
 
-std::string counter(int64_t value) {
+std::string counter_bytes(int64_t value) {
   std::string bytes(8, '\0');
   for (int i = 0; i < 8; ++i)
     bytes[7 - i] = static_cast<char>(static_cast<uint64_t>(value) >> 8 * i);
   return bytes;
 }
-int64_t number(Bytes bytes) {
+int64_t number_in(Bytes bytes) {
   uint64_t value = 0;
   for (const char c : bytes) value = value << 8 | static_cast<uint8_t>(c);
   return static_cast<int64_t>(value);
@@ -43,7 +43,7 @@ TEST(ConditionInTime, SeesNothingThatDiedWhileItsBlocksCame) {
   TestNode node(slow_disk(1, 5'000, 6'000));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   const int64_t dies_us = node.world().clock().wall_us() + 60'000'000;
-  OwnedMutation cell = set_cell("f:c", 1, counter(7));
+  OwnedMutation cell = set_cell("f:c", 1, counter_bytes(7));
   cell.expire_at_us = dies_us;
   for (const char* name : {"check", "modify"}) ASSERT_TRUE(node.write("t", name, {cell}));
   cold(node);
@@ -68,7 +68,8 @@ TEST(ConditionInTime, SeesNothingThatDiedWhileItsBlocksCame) {
   ASSERT_FALSE(modify.write.error);
   ASSERT_GT(check.write.commit.stamp.value() / 1000, static_cast<uint64_t>(dies_us));
   EXPECT_FALSE(check.write.matched) << "when it was committed the row was empty";
-  EXPECT_EQ(number(modify.write.new_cells[0].value), 1) << "a dead counter is a missing one";
+  EXPECT_EQ(number_in(modify.write.new_cells[0].value), 1)
+      << "a dead counter_bytes is a missing one";
   EXPECT_EQ(node.read_row("t", "check")->front().value, "it was dead");
 }
 
@@ -147,7 +148,7 @@ TEST_P(ConditionsAmidReshapes, AreFinishedAndEachIsOneStep) {
     TestNode node(slow_disk(seed, 20, 400));
     ASSERT_TRUE(node.create_table("t", {"f"}, {row(8)}));
     for (int i = 0; i < kRows; ++i) {
-      ASSERT_TRUE(node.set("t", row(i), "f:c", 1, counter(100)));
+      ASSERT_TRUE(node.set("t", row(i), "f:c", 1, counter_bytes(100)));
       expected_[row(i)] = 100;
     }
     if (on_disk) cold(node);
@@ -168,14 +169,14 @@ TEST_P(ConditionsAmidReshapes, AreFinishedAndEachIsOneStep) {
     // All answers of a row differ: no increment was lost or applied twice.
     std::map<std::string, std::set<int64_t>> answers;
     for (const auto& pending : pending_) {
-      const int64_t value = number(pending->write.new_cells[0].value);
+      const int64_t value = number_in(pending->write.new_cells[0].value);
       EXPECT_TRUE(answers[pending->row].insert(value).second) << pending->row << " " << value;
     }
     const auto check = [&] {
       for (const auto& [name, value] : expected_) {
         const auto cells = node.read_row("t", name);
         ASSERT_TRUE(cells && !cells->empty()) << name;
-        EXPECT_EQ(number(cells->front().value), value) << name;
+        EXPECT_EQ(number_in(cells->front().value), value) << name;
       }
     };
     check();

@@ -5,25 +5,23 @@
 #include "engine/read/scan.h"
 #include "io/base/check.h"
 #include "io/sim/manual_clock.h"
+#include "tests/support/durations.h"
 #include "tests/support/rule_tables.h"
 
 namespace cellar::support {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kHour = 3'600 * kSecond;
 
 class TabletTime : public testing::Test {
  protected:
   static TestNodeOptions options() {
     TestNodeOptions options;
     options.shards = 2;
-    options.start_wall_us = 1'000 * kHour;
-    options.engine.clock_permit_us = kHour;
+    options.start_wall_us = 1'000 * kHourUs;
+    options.engine.clock_permit_us = kHourUs;
     return options;
   }
   void SetUp() override {
-    engine::TableSpec spec = table_of_rule(RetentionRule::max_versions(5), kHour);
+    engine::TableSpec spec = table_of_rule(RetentionRule::max_versions(5), kHourUs);
     spec.splits.clear();
     ASSERT_TRUE(node_.create_table(spec));
   }
@@ -39,10 +37,10 @@ class TabletTime : public testing::Test {
   }
   // Only the clock of the other shard is later than the end of every cell.
   void let_clocks_differ() {
-    clock().advance_us(8 * kSecond);
+    clock().advance_us(8 * kSecondUs);
     read_clock(other_shard());
-    clock().set_wall_us(clock().wall_us() - 7 * kSecond);
-    ASSERT_LT(read_clock(shard()) + 6 * kSecond, read_clock(other_shard()));
+    clock().set_wall_us(clock().wall_us() - 7 * kSecondUs);
+    ASSERT_LT(read_clock(shard()) + 6 * kSecondUs, read_clock(other_shard()));
   }
 
   TestNode node_{options()};
@@ -51,7 +49,7 @@ class TabletTime : public testing::Test {
 // ---- the instant of a change, which may come from another shard's clock
 
 TEST_F(TabletTime, IsNotBeforeAChangeThatWasUndone) {
-  set_dying("a", 5 * kSecond);
+  set_dying("a", 5 * kSecondUs);
   let_clocks_differ();
   ASSERT_TRUE(alive("a"));
   ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_versions(3))));
@@ -61,7 +59,7 @@ TEST_F(TabletTime, IsNotBeforeAChangeThatWasUndone) {
 }
 
 TEST_F(TabletTime, IsNotBeforeAChangeThatIsForgotten) {
-  set_dying("a", 5 * kSecond);
+  set_dying("a", 5 * kSecondUs);
   let_clocks_differ();
   ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_versions(9))));
   ASSERT_FALSE(alive("a"));
@@ -71,11 +69,11 @@ TEST_F(TabletTime, IsNotBeforeAChangeThatIsForgotten) {
 }
 
 TEST_F(TabletTime, IsNotBeforeAChangeAfterARestart) {
-  set_dying("a", 5 * kSecond);
+  set_dying("a", 5 * kSecondUs);
   let_clocks_differ();
   ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_versions(3))));
   ASSERT_FALSE(alive("a"));
-  clock().set_wall_us(clock().wall_us() - kHour);
+  clock().set_wall_us(clock().wall_us() - kHourUs);
   node_.kill();
   ASSERT_TRUE(node_.reopen());
   EXPECT_FALSE(alive("a"));
@@ -99,9 +97,9 @@ TEST_F(TabletTime, NoCommitAfterTheInstantOfAChangeIsGuardedByTheRuleBefore) {
     }
     clock().advance_us(1);
   });
-  ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_age_us(kHour))));
+  ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_age_us(kHourUs))));
   node_.on_round(nullptr);
-  node_.world().run_for_us(kSecond);
+  node_.world().run_for_us(kSecondUs);
   const CommitStamp change = node_.table("t")->schema.families[0].history.back().until;
   size_t refused = 0;
   for (const auto& write : writes) {
@@ -121,7 +119,7 @@ TEST_F(TabletTime, NoCommitAfterTheInstantOfAChangeIsGuardedByTheRuleBefore) {
 }
 
 TEST_F(TabletTime, AChangeThatIsRefusedLeavesTheGuardsAsTheyAre) {
-  engine::TableChange change = rule_of_f(RetentionRule::max_age_us(kHour));
+  engine::TableChange change = rule_of_f(RetentionRule::max_age_us(kHourUs));
   for (int i = 0; i < 20; ++i) {
     // All undo windows are open: the ninth tightening is refused at its stamp.
     const auto altered = node_.alter_table(rule_of_f(RetentionRule::max_versions(100 - i)));
@@ -147,9 +145,9 @@ class OneByOne final : public CellSink {
 // stay dead, whatever the clocks of source and target do meanwhile.
 TEST_F(TabletTime, AReadThatBeganBeforeAMoveBringsNothingBack) {
   ASSERT_TRUE(node_.set("t", "a", "f:q", 1, "v"));
-  set_dying("b", 5 * kSecond);
+  set_dying("b", 5 * kSecondUs);
   ASSERT_TRUE(node_.set("t", "c", "f:q", 1, "v"));
-  clock().advance_us(6 * kSecond);
+  clock().advance_us(6 * kSecondUs);
   ASSERT_FALSE(alive("b"));
   const engine::TabletDescriptor parent = node_.table("t")->tablets.front();
   ReadSpec spec;
@@ -159,7 +157,7 @@ TEST_F(TabletTime, AReadThatBeganBeforeAMoveBringsNothingBack) {
       node_.node().engine(parent.shard).start_read(parent.id, parent.epoch, spec, sink, nullptr);
   ASSERT_TRUE(read);
   ASSERT_EQ(read->step, engine::ScanStep::paused);
-  clock().set_wall_us(clock().wall_us() - kHour);
+  clock().set_wall_us(clock().wall_us() - kHourUs);
   ASSERT_TRUE(node_.move(parent.id, other_shard().value()));
   for (int i = 0; i < 10 && read->step != engine::ScanStep::done; ++i) {
     read->step = read->cursor->run(sink);

@@ -9,6 +9,7 @@
 #include "engine/store/blob/blob_files.h"
 #include "io/sim/faulty_fs.h"
 #include "io/sim/tracing_fs.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
@@ -19,7 +20,6 @@ using engine::ScrubFigures;
 using engine::TableCheck;
 using engine::TabletFigures;
 
-constexpr int64_t kMinuteUs = 60'000'000;
 constexpr int64_t kEveryUs = 60 * kMinuteUs;
 constexpr int64_t kYoungUs = kEveryUs / Scrubber::kYoungShare;
 constexpr int64_t kLateUs = kEveryUs - kEveryUs / Scrubber::kLateShare;

@@ -5,13 +5,13 @@
 #include "engine/scrub/scrubber.h"
 #include "engine/store/blob/blob_files.h"
 #include "tests/support/blob_double.h"
+#include "tests/support/durations.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kMinuteUs = 60'000'000;
-constexpr int64_t kEveryUs = 60 * kMinuteUs;
+constexpr int64_t kScrubEveryUs = 60 * kMinuteUs;
 
 class Unreachable : public testing::Test {
  protected:
@@ -26,7 +26,7 @@ class Unreachable : public testing::Test {
   }
   TestNodeOptions options() {
     TestNodeOptions options;
-    options.engine.scrub_every_us = kEveryUs;
+    options.engine.scrub_every_us = kScrubEveryUs;
     options.wrap_blobs = [this](std::unique_ptr<engine::BlobStore> store, ShardExecutor executor) {
       return std::make_unique<BlobDouble>(std::move(store), executor, reach_);
     };
@@ -76,7 +76,7 @@ TEST_F(Unreachable, AMergeIsTriedAgain) {
 
 TEST_F(Unreachable, TheScrubberCountsNoDamageAndReadsTheTableLater) {
   reach_.reachable = false;
-  node_.world().run_for_us(kEveryUs);
+  node_.world().run_for_us(kScrubEveryUs);
   EXPECT_GT(reach_.refused_reads, 10u) << "tried again";
   EXPECT_LT(reach_.refused_reads, 300u) << "with pauses";
   EXPECT_EQ(scrub().verified_tables, 0u);

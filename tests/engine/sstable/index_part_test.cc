@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kDataOffset = 5000;
 
 // Keys with common prefixes longer than a head, and some others.
-std::string random_key(Random& random, const std::string& shared) {
+std::string random_shared_key(Random& random, const std::string& shared) {
   std::string key = random.one_in(12) ? std::string() : shared;
   for (uint64_t n = random.below(12); n > 0; --n)
     key.push_back(static_cast<char>(random.one_in(3) ? 0xff * random.below(2) : random.below(4)));
@@ -38,7 +38,8 @@ struct Model {
 
 std::vector<Model> random_blocks(Random& random, const std::string& shared) {
   std::set<std::string> keys;
-  for (uint64_t n = 1 + random.below(40); n > 0; --n) keys.insert(random_key(random, shared));
+  for (uint64_t n = 1 + random.below(40); n > 0; --n)
+    keys.insert(random_shared_key(random, shared));
   std::vector<Model> blocks;
   for (const std::string& key : keys) {
     blocks.push_back({key, 10 + static_cast<uint32_t>(random.below(5000)),
@@ -77,7 +78,8 @@ TEST(IndexPartition, FindsWhatALinearSearchFinds) {
       offset += blocks[i].size;
     }
     for (int probe = 0; probe < 50; ++probe) {
-      const std::string key = random_key(random, random.one_in(3) ? shared + "\x01" : shared);
+      const std::string key =
+          random_shared_key(random, random.one_in(3) ? shared + "\x01" : shared);
       size_t at = 0;
       size_t at_before = 0;
       for (size_t i = 1; i < blocks.size(); ++i) {
@@ -138,7 +140,7 @@ TEST(IndexPartition, BytesThatAreWrongLeadNowhereElse) {
     part.may_contain_row(random.next());
     part.may_contain_key(random.next());
     for (int probe = 0; probe < 20; ++probe) {
-      const std::string key = random_key(random, "pppp");
+      const std::string key = random_shared_key(random, "pppp");
       ASSERT_LT(part.find(key), blocks.size());
       ASSERT_LT(part.find_before(key), blocks.size());
     }

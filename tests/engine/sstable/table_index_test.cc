@@ -12,7 +12,7 @@ namespace cellar::engine {
 namespace {
 
 // Keys with common prefixes longer than a head, and some others.
-std::string random_key(Random& random, const std::string& shared) {
+std::string random_long_key(Random& random, const std::string& shared) {
   std::string key = random.one_in(12) ? std::string() : shared;
   for (uint64_t n = random.below(12); n > 0; --n)
     key.push_back(static_cast<char>(random.one_in(3) ? 0xff * random.below(2) : random.below(4)));
@@ -25,7 +25,7 @@ TEST(TableIndex, FindsWhatALinearSearchFinds) {
     Random random(seed);
     const std::string shared(random.below(20), 'p');
     std::set<std::string> keys;
-    for (uint64_t n = random.below(40); n > 0; --n) keys.insert(random_key(random, shared));
+    for (uint64_t n = random.below(40); n > 0; --n) keys.insert(random_long_key(random, shared));
     keys.erase("");
     TableIndexBuilder builder;
     std::string before;
@@ -39,7 +39,7 @@ TEST(TableIndex, FindsWhatALinearSearchFinds) {
     ASSERT_TRUE(index.open(builder.finish(), end));
     ASSERT_EQ(index.blocks(), keys.size());
     for (int probe = 0; probe < 50; ++probe) {
-      const std::string key = random_key(random, random.one_in(3) ? shared + "\x01" : shared);
+      const std::string key = random_long_key(random, random.one_in(3) ? shared + "\x01" : shared);
       size_t at = 0;
       size_t at_before = 0;
       for (size_t i = 1; i < index.blocks(); ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kSegmentBytes = 16u << 10;
 
-LogOptions tiny_log() {
+LogOptions tiny_segments() {
   LogOptions options;
   options.segment_bytes = kSegmentBytes;
   options.batch_bytes = 8u << 10;
@@ -30,7 +30,7 @@ struct Written {
 Written write_log(MemDisk& disk) {
   Written written;
   StoreRig rig(disk);
-  LocalLogStore store(*rig.fs, rig.runtime, tiny_log());
+  LocalLogStore store(*rig.fs, rig.runtime, tiny_segments());
   auto log = value_of(rig.run(store.create(kLog)));
   std::deque<Append> appends;
   std::vector<int> order;
@@ -58,7 +58,7 @@ struct Outcome {
 
 Outcome read_log(MemDisk& disk) {
   StoreRig rig(disk);
-  LocalLogStore store(*rig.fs, rig.runtime, tiny_log());
+  LocalLogStore store(*rig.fs, rig.runtime, tiny_segments());
   Outcome outcome;
   outcome.report = rig.run(store.read(kLog, kLogBegin, outcome.seen));
   return outcome;
@@ -213,7 +213,7 @@ TEST_F(LogDamageTest, AnUnreadableBlockIsReadTwiceThenAnErrorAndNeverAnEnd) {
   for (const char* rule :
        {"read path=log/* nth=6 error=EIO", "read path=log/* sticky nth=6 error=EIO"}) {
     StoreRig rig(disk);
-    LocalLogStore store(*rig.fs, rig.runtime, tiny_log());
+    LocalLogStore store(*rig.fs, rig.runtime, tiny_segments());
     expect_ok(rig.rules.add(rule));
     Collector seen;
     const auto report = rig.run(store.read(kLog, kLogBegin, seen));
@@ -250,7 +250,7 @@ TEST_F(LogDamageTest, WhatCannotBeToldFromATornTailIsNamed) {
   MemDisk young;
   {
     StoreRig rig(young);
-    LocalLogStore store(*rig.fs, rig.runtime, tiny_log());
+    LocalLogStore store(*rig.fs, rig.runtime, tiny_segments());
     auto log = value_of(rig.run(store.create(kLog)));
     std::vector<int> order;
     for (int i = 0; i < 2; ++i) {

@@ -10,7 +10,7 @@
 namespace cellar::engine {
 namespace {
 
-constexpr BlobId kBlob = make_blob_id(SessionEpoch{2}, 1, 9);
+constexpr BlobId kPoolBlob = make_blob_id(SessionEpoch{2}, 1, 9);
 
 class RadosStore : public testing::Test {
  protected:
@@ -29,14 +29,14 @@ class RadosStore : public testing::Test {
   }
   BlobStore& blobs() { return store_->blobs(); }
   Async<Result<void>> write_blob(std::string content) {
-    CO_TRY(auto writer, co_await blobs().create(kBlob, 0, IoClass::flush));
+    CO_TRY(auto writer, co_await blobs().create(kPoolBlob, 0, IoClass::flush));
     CO_TRY_VOID(co_await writer->append(content));
     co_return co_await writer->seal();
   }
   // The first `size` bytes.
   Async<Result<std::string>> read_blob(size_t size) {
     if (blob_ == nullptr) {
-      CO_TRY(blob_, co_await blobs().open(kBlob));
+      CO_TRY(blob_, co_await blobs().open(kPoolBlob));
     }
     Waiter waiter;
     BlobRead read;
@@ -50,9 +50,9 @@ class RadosStore : public testing::Test {
   }
   // Of the blob that is there, sealed or not.
   std::string piece(uint64_t number) {
-    if (number == 0) return head_name(kBlob);
-    const SimRadosObject* head = object(head_name(kBlob));
-    return piece_name(kBlob, head == nullptr ? "" : head->xattrs.at("attempt"), number);
+    if (number == 0) return head_name(kPoolBlob);
+    const SimRadosObject* head = object(head_name(kPoolBlob));
+    return piece_name(kPoolBlob, head == nullptr ? "" : head->xattrs.at("attempt"), number);
   }
   std::vector<std::string> objects() {
     auto port = cluster_.connect(loop_);
@@ -109,7 +109,7 @@ TEST_F(RadosStore, APoolThatIsAbsentIsNamed) {
 
 // The seal of a job that was given up is still on its way when the blob is removed.
 TEST_F(RadosStore, ALateSealDoesNotBringARemovedBlobBack) {
-  auto writer = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  auto writer = run(blobs().create(kPoolBlob, 0, IoClass::flush)).value();
   ASSERT_TRUE(run(writer->append("content")));
   std::optional<Result<void>> sealed;
   const auto seal = [&]() -> Async<void> { sealed = co_await writer->seal(); };
@@ -119,26 +119,26 @@ TEST_F(RadosStore, ALateSealDoesNotBringARemovedBlobBack) {
   ASSERT_FALSE(*sealed);
   EXPECT_EQ(sealed->error().applied, Applied::maybe_applied);
   // Another one removes it and writes it anew; messages that waited arrive meanwhile.
-  auto removed = run(blobs().remove(kBlob));
+  auto removed = run(blobs().remove(kPoolBlob));
   ASSERT_TRUE(removed) << removed.error().to_string();
   world_.run_for_us(10'000'000);
   EXPECT_TRUE(run(blobs().list()).value().empty());
   ASSERT_TRUE(run(write_blob("new content")));
   world_.run_for_us(10'000'000);
-  EXPECT_EQ(run(blobs().open(kBlob)).value()->size(), 11u);
+  EXPECT_EQ(run(blobs().open(kPoolBlob)).value()->size(), 11u);
   (void)run(writer->abandon());
 }
 
 TEST_F(RadosStore, ASealOfAnotherAttemptIsRefused) {
-  auto given_up = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  auto given_up = run(blobs().create(kPoolBlob, 0, IoClass::flush)).value();
   ASSERT_TRUE(run(given_up->append("old content")));
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
-  auto writer = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
+  auto writer = run(blobs().create(kPoolBlob, 0, IoClass::flush)).value();
   ASSERT_TRUE(run(writer->append("new")));
   const auto late = run(given_up->seal());
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Errc::aborted) << late.error().to_string();
-  EXPECT_EQ(run(blobs().open(kBlob)).error().code, Errc::not_found);
+  EXPECT_EQ(run(blobs().open(kPoolBlob)).error().code, Errc::not_found);
   ASSERT_TRUE(run(writer->seal()));
   EXPECT_EQ(run(read_blob(3)).value(), "new");
 }
@@ -146,9 +146,9 @@ TEST_F(RadosStore, ASealOfAnotherAttemptIsRefused) {
 // Two that take backups of the same directory: what one has sealed stays when the other gives up.
 TEST_F(RadosStore, AnAbandonedAttemptRemovesNothingOfAnother) {
   const size_t size = 3 * kRadosPieceBytes - 9;
-  auto given_up = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  auto given_up = run(blobs().create(kPoolBlob, 0, IoClass::flush)).value();
   ASSERT_TRUE(run(given_up->append(text_of(size, 1))));
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
   ASSERT_TRUE(run(write_blob(text_of(size, 2))));
   ASSERT_FALSE(run(given_up->seal()));
   ASSERT_TRUE(run(given_up->abandon()));
@@ -162,18 +162,18 @@ TEST_F(RadosStore, AnAbandonedAttemptRemovesNothingOfAnother) {
 // A piece of an attempt that was given up arrives after another has sealed the blob.
 TEST_F(RadosStore, ALatePieceOfAnotherAttemptIsNotReadAndGoesWithTheBlob) {
   const size_t size = 3 * kRadosPieceBytes - 9;
-  auto given_up = run(blobs().create(kBlob, 0, IoClass::flush)).value();
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  auto given_up = run(blobs().create(kPoolBlob, 0, IoClass::flush)).value();
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
   ASSERT_TRUE(run(write_blob(text_of(size, 2))));
   ASSERT_TRUE(run(given_up->append(text_of(size, 1))));
   ASSERT_FALSE(run(given_up->seal()));
   EXPECT_EQ(run(read_blob(size)).value(), text_of(size, 2));
   EXPECT_EQ(objects().size(), 5u);
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
   // They are listed then, and removed by the next.
   ASSERT_EQ(run(blobs().list()).value().size(), 1u);
   EXPECT_FALSE(run(blobs().list()).value()[0].sealed);
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
   EXPECT_TRUE(objects().empty());
   (void)run(given_up->abandon());
 }
@@ -181,11 +181,11 @@ TEST_F(RadosStore, ALatePieceOfAnotherAttemptIsNotReadAndGoesWithTheBlob) {
 // As a late copy of a removal does.
 TEST_F(RadosStore, ARemovalOfAnEarlierAttemptDoesNotTakeALaterBlob) {
   ASSERT_TRUE(run(write_blob("old content")));
-  const std::string attempt = object(head_name(kBlob))->xattrs.at("attempt");
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  const std::string attempt = object(head_name(kPoolBlob))->xattrs.at("attempt");
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
   ASSERT_TRUE(run(write_blob("new content")));
   RadosObjects objects(*port_, runtime_, RadosPool(0));
-  EXPECT_FALSE(run(remove_head(objects, kBlob, attempt)).value());
+  EXPECT_FALSE(run(remove_head(objects, kPoolBlob, attempt)).value());
   EXPECT_EQ(run(read_blob(11)).value(), "new content");
 }
 
@@ -201,13 +201,13 @@ TEST_F(RadosStore, AMissingOrShortPieceIsDamageAndASilentClusterIsNot) {
   ASSERT_FALSE(silent);
   EXPECT_TRUE(is_unreachable(silent.error())) << silent.error().to_string();
   cluster_.hang_us(2 * RadosObjects::kPatienceUs);
-  EXPECT_TRUE(is_unreachable(run(blobs().open(kBlob)).error()));
+  EXPECT_TRUE(is_unreachable(run(blobs().open(kPoolBlob)).error()));
 }
 
 // An incremental backup copies it anew.
 TEST_F(RadosStore, ABlobThatLostAPieceIsListedAsNotSealed) {
   for (const uint64_t lost : {1, 2}) {
-    ASSERT_TRUE(run(blobs().remove(kBlob)));
+    ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
     ASSERT_TRUE(run(write_blob(text_of(3 * kRadosPieceBytes - 9))));
     EXPECT_TRUE(run(blobs().list()).value().at(0).sealed);
     lose(piece(lost));
@@ -215,20 +215,20 @@ TEST_F(RadosStore, ABlobThatLostAPieceIsListedAsNotSealed) {
     ASSERT_EQ(there.size(), 1u);
     EXPECT_FALSE(there[0].sealed) << lost;
   }
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
   EXPECT_TRUE(objects().empty());
 }
 
 // The others are listed, and it is replaced or removed.
 TEST_F(RadosStore, ABlobWithADamagedHeadIsListedAsNotSealed) {
   ASSERT_TRUE(run(write_blob(text_of(2 * kRadosPieceBytes))));
-  touch(head_name(kBlob))->xattrs.clear();
+  touch(head_name(kPoolBlob))->xattrs.clear();
   const auto there = run(blobs().list());
   ASSERT_TRUE(there) << there.error().to_string();
   ASSERT_EQ(there->size(), 1u);
   EXPECT_FALSE(there->at(0).sealed);
-  EXPECT_EQ(run(blobs().open(kBlob)).error().code, Errc::data_loss);
-  ASSERT_TRUE(run(blobs().remove(kBlob)));
+  EXPECT_EQ(run(blobs().open(kPoolBlob)).error().code, Errc::data_loss);
+  ASSERT_TRUE(run(blobs().remove(kPoolBlob)));
   EXPECT_TRUE(objects().empty());
 }
 
@@ -238,7 +238,7 @@ TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   for (uint64_t i = 0; i < 5; ++i) pieces.push_back(piece(i));
   for (const std::string& name : pieces) EXPECT_NE(object(name), nullptr) << name;
   EXPECT_EQ(object(piece(5)), nullptr);
-  const auto remove_some = [&]() -> Async<void> { (void)co_await blobs().remove(kBlob); };
+  const auto remove_some = [&]() -> Async<void> { (void)co_await blobs().remove(kPoolBlob); };
   spawn(loop_.executor(), remove_some);
   world_.run_until([&] { return object(pieces[1]) == nullptr; });
   EXPECT_NE(object(pieces[4]), nullptr);
@@ -253,7 +253,7 @@ TEST_F(RadosStore, ARemovalThatWasInterruptedIsFinishedByTheNext) {
   const auto there = world_.block_on(other, store->blobs().list()).value();
   ASSERT_EQ(there.size(), 1u);
   EXPECT_FALSE(there[0].sealed);
-  ASSERT_TRUE(world_.block_on(other, store->blobs().remove(kBlob)));
+  ASSERT_TRUE(world_.block_on(other, store->blobs().remove(kPoolBlob)));
   for (const std::string& name : pieces) EXPECT_EQ(object(name), nullptr) << name;
   world_.block_on(other, port->close());
 }
@@ -274,7 +274,7 @@ TEST_F(RadosStore, ContentThatNoHeadNamesIsRemoved) {
 }
 
 TEST_F(RadosStore, AWriteIntoAPoolThatIsNoMoreFails) {
-  auto writer = run(blobs().create(kBlob, 0, IoClass::flush)).value();
+  auto writer = run(blobs().create(kPoolBlob, 0, IoClass::flush)).value();
   cluster_.remove_pool("backup");
   (void)run(writer->append(text_of(2 * kRadosPieceBytes)));
   EXPECT_EQ(run(writer->seal()).error().code, Errc::not_found);

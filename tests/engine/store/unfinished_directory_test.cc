@@ -12,7 +12,7 @@
 namespace cellar::engine {
 namespace {
 
-const std::string kId = "0123456789abcdef0123456789abcdef";
+const std::string kDirectoryId = "0123456789abcdef0123456789abcdef";
 
 class Unfinished : public testing::Test {
  protected:
@@ -34,14 +34,14 @@ TEST_F(Unfinished, IsRefusedUntilItsEnd) {
   ASSERT_TRUE(run(begin_directory(fs_)));
   EXPECT_TRUE(unfinished());
   EXPECT_FALSE(is_accepted());
-  ASSERT_TRUE(run(finish_directory(fs_, kId)));
+  ASSERT_TRUE(run(finish_directory(fs_, kDirectoryId)));
   EXPECT_FALSE(unfinished());
-  EXPECT_EQ(run(read_format(fs_)).value()->id, kId);
+  EXPECT_EQ(run(read_format(fs_)).value()->id, kDirectoryId);
   EXPECT_FALSE(disk_.read_all(std::string(kUnfinishedPath)).has_value());
 }
 
 TEST_F(Unfinished, OneThatHadAFormatIsRefusedToo) {
-  ASSERT_TRUE(run(resolve_format(fs_, kId)));
+  ASSERT_TRUE(run(resolve_format(fs_, kDirectoryId)));
   ASSERT_TRUE(run(begin_directory(fs_)));
   EXPECT_TRUE(unfinished());
   EXPECT_FALSE(is_accepted());

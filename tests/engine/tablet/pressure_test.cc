@@ -15,7 +15,7 @@ std::vector<OwnedMutation> put(size_t bytes) {
   return ops;
 }
 
-std::string key_of(int i) { return fmt::format("r{:06}", i); }
+std::string row_of(int i) { return fmt::format("r{:06}", i); }
 
 TestNodeOptions with_faults(FaultRules& faults) {
   TestNodeOptions options;
@@ -28,7 +28,7 @@ TestNodeOptions with_faults(FaultRules& faults) {
 TEST(Pressure, AFullMemtableIsFlushedByItself) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  for (int i = 0; i < 400; ++i) ASSERT_TRUE(node.write("t", key_of(i), put(10'000)));
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(node.write("t", row_of(i), put(10'000)));
   node.world().run_for_us(1'000'000);
   EXPECT_GE(node.stats().flushes, 3u);
   EXPECT_LT(node.stats().memtable_bytes, 2u << 20);
@@ -38,7 +38,7 @@ TEST(Pressure, AFullMemtableIsFlushedByItself) {
 TEST(Pressure, TheLogIsTrimmedBehindTheFlushes) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(node.write("t", key_of(i), put(10'000)));
+  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(node.write("t", row_of(i), put(10'000)));
   node.world().run_for_us(1'000'000);
   // 10 MB were written; a memtable of 1 MB and a few segments of 256 KiB may remain.
   EXPECT_LT(node.stats().log_bytes, 4u << 20);
@@ -49,7 +49,7 @@ TEST(Pressure, AnIdleTabletDoesNotHoldTheLogBack) {
   ASSERT_TRUE(node.create_table("t", {"f"}));
   ASSERT_TRUE(node.create_table("idle", {"f"}));
   ASSERT_TRUE(node.write("idle", "r", put(10)));
-  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(node.write("t", key_of(i), put(10'000)));
+  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(node.write("t", row_of(i), put(10'000)));
   node.world().run_for_us(1'000'000);
   EXPECT_LT(node.stats().log_bytes, 4u << 20);
   node.crash(CrashPolicy::none);
@@ -67,7 +67,7 @@ TEST(Pressure, WritesAreRefusedAtTheMemoryBoundWithAHintAndTakenAgainAfterwards)
   ASSERT_TRUE(faults.add("write path=blob/* error=ENOSPC"));
   std::optional<Error> refused;
   for (int i = 0; i < 2'000 && !refused; ++i) {
-    const auto written = node.write("t", key_of(i), put(10'000));
+    const auto written = node.write("t", row_of(i), put(10'000));
     if (!written) refused = written.error();
   }
   ASSERT_TRUE(refused) << "memory grew without a bound";
@@ -145,12 +145,12 @@ TEST(Pressure, ATabletThatIsDroppedAmidItsFlushKeepsNoOtherWaiting) {
     ASSERT_TRUE(node.create_table(std::move(spec)));
   }
   ASSERT_TRUE(faults.add("write path=blob/* delay_us=500000"));
-  for (int i = 0; i < 110; ++i) ASSERT_TRUE(node.write("x", key_of(i), put(10'000)));
+  for (int i = 0; i < 110; ++i) ASSERT_TRUE(node.write("x", row_of(i), put(10'000)));
   ASSERT_EQ(node.stats().flushes, 0u) << "it is under way";
   ASSERT_TRUE(node.drop_table("x"));
   faults.clear();
   const uint64_t before = node.stats().flushes;
-  for (int i = 0; i < 110; ++i) ASSERT_TRUE(node.write("y", key_of(i), put(10'000)));
+  for (int i = 0; i < 110; ++i) ASSERT_TRUE(node.write("y", row_of(i), put(10'000)));
   node.world().run_for_us(2'000'000);
   EXPECT_GT(node.stats().flushes, before);
 }
@@ -162,7 +162,7 @@ TEST(Pressure, TabletsAreMergedInTurns) {
   std::map<std::string, size_t> most;
   for (int i = 0; i < 1'500; ++i) {
     for (const char* name : {"a", "b", "c"}) {
-      ASSERT_TRUE(node.write(name, key_of(i), put(10'000)));
+      ASSERT_TRUE(node.write(name, row_of(i), put(10'000)));
       if (i % 100 == 99) most[name] = std::max<size_t>(most[name], node.figures(name)[0].runs);
     }
   }
@@ -173,7 +173,7 @@ TEST(Pressure, AFailedFlushLeavesNothingOnTheDisk) {
   FaultRules faults;
   TestNode node(with_faults(faults));
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(node.write("t", key_of(i), put(100)));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(node.write("t", row_of(i), put(100)));
   ASSERT_TRUE(faults.add("sync path=blob/* error=ENOSPC"));
   const auto flushed = node.flush("t");
   ASSERT_FALSE(flushed);
@@ -192,7 +192,7 @@ TEST(Pressure, AFailedCompactionLeavesItsInputs) {
   TestNode node(with_faults(faults));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 20; ++i) ASSERT_TRUE(node.write("t", key_of(i), put(100)));
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(node.write("t", row_of(i), put(100)));
     ASSERT_TRUE(node.flush("t"));
   }
   const auto before = node.cells("t");
@@ -233,7 +233,7 @@ TEST(Pressure, AFailedLogMakesTheShardReadOnlyAndARestartHealsIt) {
 TEST(Pressure, DamageBelowTheDurableMarkRefusesTheStartAndNamesThePlace) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
-  for (int i = 0; i < 50; ++i) ASSERT_TRUE(node.write("t", key_of(i), put(1'000)));
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(node.write("t", row_of(i), put(1'000)));
   node.world().run_for_us(1'000'000);  // the closing mark
   node.crash(CrashPolicy::none);
   std::string log;

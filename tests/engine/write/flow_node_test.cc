@@ -43,8 +43,8 @@ TEST(FlowNode, WritersThatAreFasterThanTheDiskAreSlowedAndNotRefused) {
 }
 
 // A client that writes again when its last write is answered; records the longest latency.
-struct OneByOne {
-  OneByOne(TestNode& test_node, std::string row_prefix)
+struct WriterOfOne {
+  WriterOfOne(TestNode& test_node, std::string row_prefix)
       : node(test_node), prefix(std::move(row_prefix)) {}
   void look() {
     if (write && !write->finished) return;
@@ -83,9 +83,9 @@ struct StalledLog : testing::Test {
       return fs;
     };
   }
-  void run_ms(TestNode& node, int ms, std::vector<OneByOne*> clients) {
+  void run_ms(TestNode& node, int ms, std::vector<WriterOfOne*> clients) {
     for (int i = 0; i < ms; ++i) {
-      for (OneByOne* client : clients) client->look();
+      for (WriterOfOne* client : clients) client->look();
       node.world().run_for_us(1000);
     }
   }
@@ -101,21 +101,21 @@ TEST_F(StalledLog, DelaysItsWritersRefusesBeyondTheBoundAloneAndTheOtherShardGoe
   ASSERT_TRUE(table);
   ASSERT_NE(table->tablets[0].shard, table->tablets[1].shard);
   const auto stalled = table->tablets[0].shard.value();
-  std::deque<OneByOne> crowd;  // closed loops on the shard that stalls
+  std::deque<WriterOfOne> crowd;  // closed loops on the shard that stalls
   for (int i = 0; i < 64; ++i) crowd.emplace_back(node, fmt::format("a{}-", i));
-  OneByOne other(node, "z");
-  std::vector<OneByOne*> all = {&other};
-  for (OneByOne& one : crowd) all.push_back(&one);
+  WriterOfOne other(node, "z");
+  std::vector<WriterOfOne*> all = {&other};
+  for (WriterOfOne& one : crowd) all.push_back(&one);
   run_ms(node, 100, all);
 
   ASSERT_TRUE(rules[stalled].add("write path=log/* hang"));
   other.longest_us = 0;
   run_ms(node, 3'000, all);  // look() expects no refusals
   uint64_t answered = 0;
-  for (const OneByOne& one : crowd) answered += one.answered;
+  for (const WriterOfOne& one : crowd) answered += one.answered;
   run_ms(node, 1'000, all);
   uint64_t later = 0;
-  for (const OneByOne& one : crowd) later += one.answered;
+  for (const WriterOfOne& one : crowd) later += one.answered;
   EXPECT_LT(later - answered, 100u) << "they are held";
   EXPECT_LE(other.longest_us, 2'000) << "another shard's";
   EXPECT_GT(other.answered, 3'900u);
@@ -163,7 +163,7 @@ TEST_F(StalledLog, ATableThatAsksForLittleKeepsItsLatencyBesideOneThatIsHeld) {
     }
     while (finished < heavy.size() && heavy[finished]->finished) heavy[finished++].reset();
   };
-  OneByOne light(node, "r");
+  WriterOfOne light(node, "r");
   light.bytes = 100;
   for (int ms = 0; ms < 3'000; ++ms) {
     flood();

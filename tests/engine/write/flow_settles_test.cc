@@ -19,7 +19,7 @@ namespace cellar::engine {
 namespace {
 
 constexpr double kMiB = 1u << 20;
-constexpr size_t kCommitBytes = 8192;  // each represents the commits of some tens of microseconds
+constexpr size_t kGroupBytes = 8192;  // each represents the commits of some tens of microseconds
 constexpr size_t kInFlight = 64;
 constexpr double kMemtableBytes = 64 * kMiB;
 constexpr double kOnDisk = 0.45;  // size on disk relative to the size in memory
@@ -39,7 +39,7 @@ class ShardUnderLoad {
   ShardUnderLoad(const Speeds& speeds, double live) : speeds_(speeds), live_(live) {
     flow_.watch([this] { return levels(); });
     runs_.push_back(live);
-    for (int i = 0; i < 2000; ++i) writers_.note_commit(kCommitBytes);
+    for (int i = 0; i < 2000; ++i) writers_.note_commit(kGroupBytes);
     for (size_t i = 0; i < kInFlight; ++i) {
       Write& write = writes_.emplace_back();
       write.context = this;
@@ -73,7 +73,7 @@ class ShardUnderLoad {
             .memtable_bound = static_cast<uint64_t>(16 * kMemtableBytes)};
   }
   void answered(Write& write) {
-    answered_bytes_ += kCommitBytes;
+    answered_bytes_ += kGroupBytes;
     free_.push_back(&write);
   }
 
@@ -109,7 +109,7 @@ class ShardUnderLoad {
       Write& write = *free_.front();
       free_.pop_front();
       owed_ -= kCommitBytes / speeds_.serve;
-      active_ += kCommitBytes;
+      active_ += kGroupBytes;
       writers_.answer(write);
     }
     if (active_ >= kMemtableBytes) {

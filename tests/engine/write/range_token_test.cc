@@ -7,13 +7,13 @@
 #include "engine/write/range_tokens.h"
 #include "io/sim/faulty_fs.h"
 #include "tests/engine/write/range_token_bed.h"
+#include "tests/support/durations.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kWindow = 900 * kSecond;
+constexpr int64_t kRangeWindow = 900 * kSecondUs;
 
 TestNodeOptions two_shards() {
   TestNodeOptions options;
@@ -160,7 +160,7 @@ TEST_F(RangeTokensTest, FormIsJudgedFirst) {
   ask.start = std::string(4097, 'b');
   EXPECT_EQ(drop(ask), "INVALID_ARGUMENT");
   ask.start = "b";
-  ask.issued_us = now_us() + 61 * kSecond;
+  ask.issued_us = now_us() + 61 * kSecondUs;
   EXPECT_EQ(drop(ask), "INVALID_ARGUMENT");
 }
 
@@ -170,10 +170,10 @@ TEST_F(RangeTokensTest, CountForTheirWindowAndNoLonger) {
   ask.issued_us = now_us();
   EXPECT_EQ(drop(ask), "OK");
   put("b", "new");
-  node.world().clock().advance_us(kWindow - kSecond);
+  node.world().clock().advance_us(kRangeWindow - kSecondUs);
   EXPECT_EQ(drop(ask), "OK");
   EXPECT_EQ(rows(), "b=new ");
-  node.world().clock().advance_us(2 * kSecond);
+  node.world().clock().advance_us(2 * kSecondUs);
   EXPECT_EQ(drop(ask), "FAILED_PRECONDITION maybe");
   EXPECT_EQ(rows(), "b=new ");
   // The name is free again, for any range.
@@ -193,7 +193,7 @@ TEST_F(RangeTokensTest, ANameThatWasFreeAgainIsTheLaterUsesThroughAMerge) {
   DropAsk ask;
   EXPECT_EQ(drop(ask), "OK");
   ASSERT_TRUE(node.flush("t"));
-  node.world().clock().advance_us(kWindow + kSecond);
+  node.world().clock().advance_us(kRangeWindow + kSecondUs);
   const DropAsk again = half_done();
   ASSERT_TRUE(node.merge(tablets()[1].id, tablets()[2].id));
   expect_the_rest_alone(again);
@@ -217,7 +217,7 @@ TEST_F(RangeTokensTest, ARepetitionBesideTheFirstDeletesNothingTwice) {
 TEST_F(RangeTokensTest, WhatIsRefusedIsNotRemembered) {
   put("b", "old");
   DropAsk ask;
-  ask.issued_us = now_us() - kWindow - kSecond;
+  ask.issued_us = now_us() - kRangeWindow - kSecondUs;
   EXPECT_EQ(drop(ask), "FAILED_PRECONDITION maybe");
   ask.issued_us = now_us();
   ask.end = "c";
@@ -248,7 +248,7 @@ TEST_F(RangeTokensTest, TheirMemoryIsBoundedAndFreeAgainWhenTheyHaveEnded) {
   cold();
   EXPECT_EQ(drop(filler), "RESOURCE_EXHAUSTED");
   EXPECT_GE(node.stats().tokens, made);
-  node.world().clock().advance_us(kWindow + kSecond);
+  node.world().clock().advance_us(kRangeWindow + kSecondUs);
   EXPECT_EQ(drop(filler), "OK");
   EXPECT_LE(node.stats().tokens, 3u) << "the other shard has had no reason to forget";
 }

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/write/token_bed.h"
+#include "tests/support/durations.h"
 
 namespace cellar::engine {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000;
 
 TEST(TokenMemory, ForgetsNothingBeforeItsEnd) {
   TokenMemory memory({.window_us = 160}, 1000 * kTokenBytes);
@@ -37,35 +36,35 @@ TEST(TokenMemory, ATokenThatCameAgainIsKnownUntilItsLaterEnd) {
 }
 
 TEST(TokenMemory, SaysWhenThereIsRoomAgain) {
-  TokenMemory memory({.window_us = 160 * kSecond}, 2 * kTokenBytes);
-  memory.note(1, 155 * kSecond);
+  TokenMemory memory({.window_us = 160 * kSecondUs}, 2 * kTokenBytes);
+  memory.note(1, 155 * kSecondUs);
   EXPECT_TRUE(memory.make_room(0));
-  memory.note(2, 165 * kSecond);
-  const auto full = memory.make_room(154 * kSecond);
+  memory.note(2, 165 * kSecondUs);
+  const auto full = memory.make_room(154 * kSecondUs);
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Errc::resource_exhausted);
-  const int64_t then_us = 154 * kSecond + full.error().retry_after_ms * int64_t{1000};
+  const int64_t then_us = 154 * kSecondUs + full.error().retry_after_ms * int64_t{1000};
   EXPECT_TRUE(memory.make_room(then_us));
   EXPECT_EQ(memory.tokens(), 1u);
 }
 
 TEST(TokenWindow, ThatIsRaisedCountsForWhatIsIssuedAfterwards) {
-  const int64_t now = 1'000'000 * kSecond;
-  TokenWindow window = next_window({}, 60 * kSecond, now);
-  EXPECT_EQ(window.for_issue(now - 5), 60 * kSecond) << "the first start";
-  const TokenWindow raised = next_window(window, 900 * kSecond, now);
-  EXPECT_EQ(raised.for_issue(now + kTokenAheadUs), 60 * kSecond);
-  EXPECT_EQ(raised.for_issue(now + kTokenAheadUs + 1), 900 * kSecond);
-  EXPECT_EQ(next_window(raised, 900 * kSecond, now + 5), raised) << "another start";
-  const TokenWindow lowered = next_window(raised, 30 * kSecond, now + 5);
-  EXPECT_EQ(lowered.for_issue(now), 30 * kSecond);
-  EXPECT_EQ(lowered.for_issue(now + kTokenAheadUs + 1), 30 * kSecond);
+  const int64_t now = 1'000'000 * kSecondUs;
+  TokenWindow window = next_window({}, 60 * kSecondUs, now);
+  EXPECT_EQ(window.for_issue(now - 5), 60 * kSecondUs) << "the first start";
+  const TokenWindow raised = next_window(window, 900 * kSecondUs, now);
+  EXPECT_EQ(raised.for_issue(now + kTokenAheadUs), 60 * kSecondUs);
+  EXPECT_EQ(raised.for_issue(now + kTokenAheadUs + 1), 900 * kSecondUs);
+  EXPECT_EQ(next_window(raised, 900 * kSecondUs, now + 5), raised) << "another start";
+  const TokenWindow lowered = next_window(raised, 30 * kSecondUs, now + 5);
+  EXPECT_EQ(lowered.for_issue(now), 30 * kSecondUs);
+  EXPECT_EQ(lowered.for_issue(now + kTokenAheadUs + 1), 30 * kSecondUs);
   // Raised again at once: the tokens issued first are still bound by the smallest window.
-  const TokenWindow again = next_window(raised, 2000 * kSecond, now + 100 * kSecond);
-  EXPECT_EQ(again.for_issue(now), 60 * kSecond);
+  const TokenWindow again = next_window(raised, 2000 * kSecondUs, now + 100 * kSecondUs);
+  EXPECT_EQ(again.for_issue(now), 60 * kSecondUs);
   // Once none of those can matter, the window in force since then counts.
-  const TokenWindow later = next_window(raised, 2000 * kSecond, now + 2000 * kSecond);
-  EXPECT_EQ(later.for_issue(now + 1500 * kSecond), 900 * kSecond);
+  const TokenWindow later = next_window(raised, 2000 * kSecondUs, now + 2000 * kSecondUs);
+  EXPECT_EQ(later.for_issue(now + 1500 * kSecondUs), 900 * kSecondUs);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ void check_all(TokenBed& bed, std::vector<Increment> increments) {
   }
 }
 
-TestNodeOptions options_for(uint64_t seed) {
+TestNodeOptions workload_options(uint64_t seed) {
   TestNodeOptions options;
   options.seed = seed;
   options.shards = 1 + static_cast<uint32_t>(seed % 3);
@@ -154,7 +154,7 @@ void reshape_something(TokenWorkload& load) {
 
 TEST_P(RandomTokens, AreAppliedOnceThroughWhateverComes) {
   const uint64_t seed = GetParam();
-  TokenWorkload load(options_for(seed), seed);
+  TokenWorkload load(workload_options(seed), seed);
   for (int round = 0; round < 120; ++round) {
     SCOPED_TRACE(fmt::format("seed {} round {}", seed, round));
     for (uint64_t n = 1 + load.random.below(10); n > 0; --n) load.submit();
@@ -203,7 +203,7 @@ TEST(TokenCrash, AnImageAtAnyMomentHoldsTokensExactlyWhereItHoldsTheirWrites) {
     std::vector<Image> images;
     TokenWorkload* load = nullptr;
     uint64_t rounds = 0;
-    TestNodeOptions options = options_for(seed);
+    TestNodeOptions options = workload_options(seed);
     options.on_round = [&](TestNode& node) {
       if (load == nullptr || load->increments.empty() || ++rounds % 11 != 0) return;
       load->take_answers();
@@ -225,7 +225,7 @@ TEST(TokenCrash, AnImageAtAnyMomentHoldsTokensExactlyWhereItHoldsTheirWrites) {
     EXPECT_GT(images.size(), 20u);
     for (size_t i = 0; i < images.size(); ++i) {
       SCOPED_TRACE(fmt::format("seed {} image {}", seed, i));
-      TestNodeOptions again = options_for(seed + i);
+      TestNodeOptions again = workload_options(seed + i);
       again.start_wall_us = images[i].wall_us;
       TokenBed bed(again, std::move(images[i].disk));
       ASSERT_TRUE(bed.node.is_open()) << bed.node.open_error()->to_string();

@@ -6,12 +6,12 @@
 #include "io/sim/faulty_fs.h"
 #include "tests/engine/node/alter_bed.h"
 #include "tests/engine/write/token_bed.h"
+#include "tests/support/durations.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kWindow = 900 * kSecond;
+constexpr int64_t kWindow = 900 * kSecondUs;
 
 class Tokens : public testing::Test, protected TokenBed {
  protected:
@@ -262,7 +262,7 @@ TEST_F(Tokens, IssuedAheadOfTheNodesTimeAreAcceptedWithinABound) {
 TEST_F(Tokens, AnotherMomentOfIssueDoesNotMakeAnotherToken) {
   EXPECT_EQ(ask(increment("a")), "OK 1");
   cold();
-  node.world().clock().advance_us(100 * kSecond);
+  node.world().clock().advance_us(100 * kSecondUs);
   EXPECT_EQ(ask(increment("a")), "OK 1 again");
 }
 
@@ -271,7 +271,7 @@ TEST_F(Tokens, LeaveTheDiskOnceTheyCountNoMore) {
   ASSERT_TRUE(node.write("t", "r", {delete_row()}));
   ASSERT_TRUE(node.compact("t"));
   EXPECT_GT(node.stats().table_bytes, 0u) << "the token is still there";
-  node.world().clock().advance_us(kWindow + 301 * kSecond);
+  node.world().clock().advance_us(kWindow + 301 * kSecondUs);
   ASSERT_TRUE(node.compact("t"));
   EXPECT_EQ(node.stats().tables_on_disk, 0u);
 }
@@ -281,15 +281,15 @@ TEST_F(Tokens, KeepATableWhoseCellsAreAllDead) {
   spec.name = "t";
   spec.families.push_back({"f"});
   ASSERT_TRUE(node.drop_table("t"));
-  spec.families[0].rule = RetentionRule::max_age_us(60 * kSecond);
+  spec.families[0].rule = RetentionRule::max_age_us(60 * kSecondUs);
   ASSERT_TRUE(node.create_table(std::move(spec)));
   EXPECT_EQ(ask(increment("a")), "OK 1");
   ASSERT_TRUE(node.flush("t"));
   // past the age, the margin and the interval of reclaiming
-  node.world().run_for_us(700 * kSecond);
+  node.world().run_for_us(700 * kSecondUs);
   EXPECT_TRUE(node.cells("t").empty());
   EXPECT_EQ(ask(increment("a")), "OK 1 again");
-  node.world().run_for_us(5000 * kSecond);
+  node.world().run_for_us(5000 * kSecondUs);
   EXPECT_EQ(node.stats().tables_on_disk, 0u) << "reclaimed when the token had ended, too";
 }
 

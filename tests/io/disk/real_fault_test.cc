@@ -26,7 +26,7 @@ namespace {
 constexpr int kSkipped = 77;
 
 // Runs `body` in a child; returns its exit code.
-int in_child(const std::function<int()>& body) {
+int in_faulty_child(const std::function<int()>& body) {
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -78,7 +78,7 @@ class RealFault : public testing::TestWithParam<IoBackend> {
     if (!Machine::available(std::string(io_backend_name(GetParam())), why)) GTEST_SKIP() << why;
   }
   void play(const std::function<int()>& body, const char* needs) {
-    const int code = in_child(body);
+    const int code = in_faulty_child(body);
     if (code == kSkipped) GTEST_SKIP() << "needs " << needs;
     EXPECT_EQ(code, 0);
   }

@@ -26,7 +26,7 @@ class WheelBody {
   WheelTimers wheel_;
 };
 
-class SimBody {
+class SimLoopBody {
  public:
   Timers& timers() { return timers_; }
   void pass_us(int64_t us) {
@@ -60,8 +60,8 @@ class TimersTest : public testing::Test {
   std::vector<int> rung_;
 };
 
-using Bodies = testing::Types<WheelBody, SimBody>;
-TYPED_TEST_SUITE(TimersTest, Bodies);
+using TimerBodies = testing::Types<WheelBody, SimLoopBody>;
+TYPED_TEST_SUITE(TimersTest, TimerBodies);
 
 TYPED_TEST(TimersTest, FireInOrderOfDeadlineAndNotBefore) {
   typename TestFixture::Alarm a(*this, 1), b(*this, 2), c(*this, 3);

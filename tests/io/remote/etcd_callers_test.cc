@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kCallers = 3;
 constexpr int kOperations = 12;  // of each caller
-constexpr int64_t kTimeoutUs = 1'000'000;
+constexpr int64_t kShortTimeoutUs = 1'000'000;
 constexpr const char* kLedger = "ledger";
 
 // Plays one history. Empty: everything held; otherwise what did not.
@@ -112,7 +112,7 @@ class Follower {
  private:
   Async<void> read() {
     for (;;) {
-      auto answer = co_await port_.range(Range{Keys::prefix("k/")}, kTimeoutUs);
+      auto answer = co_await port_.range(Range{Keys::prefix("k/")}, kShortTimeoutUs);
       if (!answer) continue;
       copy_.clear();
       for (const KeyValue& kv : answer->items) copy_[kv.key] = kv.value;
@@ -210,7 +210,7 @@ class Candidate {
   Async<void> run() {
     for (;;) {
       const int64_t asked_us = now_us();
-      auto granted = co_await port_.grant(id_, 4, kTimeoutUs);
+      auto granted = co_await port_.grant(id_, 4, kShortTimeoutUs);
       const bool have = granted && std::holds_alternative<Granted>(*granted);
       // Taken already: an earlier, unknown grant.
       if (have || (!granted && granted.error().code == Errc::failed_precondition)) {
@@ -232,7 +232,7 @@ class Candidate {
       take.compares = {Compare::absent("owner")};
       take.then = {Put{"owner", std::to_string(id_.value()), id_}};
       take.otherwise = {Range{Keys::one("owner")}};
-      auto outcome = co_await port_.txn(std::move(take), kTimeoutUs);
+      auto outcome = co_await port_.txn(std::move(take), kShortTimeoutUs);
       if (outcome && std::holds_alternative<Done>(*outcome)) owner_ = true;
       if (outcome && std::holds_alternative<Refused>(*outcome)) {
         const auto& seen = std::get<RangeAnswer>(std::get<Refused>(*outcome).answers[0]);
@@ -243,7 +243,7 @@ class Candidate {
   }
   Async<bool> renew() {
     const int64_t asked_us = now_us();
-    auto renewed = co_await port_.keep_alive(id_, 2 * kTimeoutUs);
+    auto renewed = co_await port_.keep_alive(id_, 2 * kShortTimeoutUs);
     if (renewed && std::holds_alternative<Renewed>(*renewed)) {
       until_us_ = (counts_from_answer_ ? now_us() + 4'000'000 : asked_us + 4'000'000);
     }

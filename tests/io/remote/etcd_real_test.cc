@@ -14,7 +14,7 @@ namespace {
 
 using namespace etcd;
 
-constexpr int64_t kTimeoutUs = 10'000'000;
+constexpr int64_t kRealTimeoutUs = 10'000'000;
 
 Txn putting(const std::string& key, const std::string& value) {
   Txn txn;
@@ -31,12 +31,12 @@ TEST(EtcdRestart, AWatchAndRangesGoOnThroughAKill) {
   bool over = false;
   body.run([](EtcdBody& b, EtcdProcess& e, std::vector<int64_t>& seen, bool& done) -> Async<void> {
     EtcdPort& p = b.port();
-    const auto first = co_await p.txn(putting("a", "0"), kTimeoutUs);
+    const auto first = co_await p.txn(putting("a", "0"), kRealTimeoutUs);
     const Revision from(std::get<Done>(*first).revision.value() + 1);
     auto watch = *p.watch({Keys::one("a"), from});
     spawn(b.loop().executor(), [&]() -> Async<void> {
       while (seen.size() < 30) {
-        auto news = co_await watch->next(kTimeoutUs);
+        auto news = co_await watch->next(kRealTimeoutUs);
         EXPECT_TRUE(news.has_value()) << news.error().to_string();
         if (!news) break;
         const auto* changes = std::get_if<Changes>(&*news);
@@ -48,11 +48,11 @@ TEST(EtcdRestart, AWatchAndRangesGoOnThroughAKill) {
     for (int i = 1; i <= 30; ++i) {
       bool there = false;
       while (!there) {
-        const auto outcome = co_await p.txn(putting("a", std::to_string(i)), kTimeoutUs);
+        const auto outcome = co_await p.txn(putting("a", std::to_string(i)), kRealTimeoutUs);
         there = outcome && std::holds_alternative<Done>(*outcome);
         if (there) continue;
         // A link that the kill has broken may leave it unknown: the key tells.
-        const auto now = co_await p.range(Range{Keys::one("a")}, kTimeoutUs);
+        const auto now = co_await p.range(Range{Keys::one("a")}, kRealTimeoutUs);
         there = now && now->items.at(0).value == std::to_string(i);
       }
       if (i == 10 || i == 20) e.kill_and_start();
@@ -71,7 +71,7 @@ TEST(EtcdRestart, AStoppedEtcdLeavesAChangeUnknownInItsTime) {
   GatewayBody body({etcd.endpoint()});
   body.run([](EtcdBody& b, EtcdProcess& e) -> Async<void> {
     EtcdPort& p = b.port();
-    (void)co_await p.txn(putting("a", "0"), kTimeoutUs);
+    (void)co_await p.txn(putting("a", "0"), kRealTimeoutUs);
     e.stop();
     const int64_t began_us = b.loop().timers().now_us();
     const auto change = co_await p.txn(putting("a", "1"), 1'500'000);
@@ -81,13 +81,13 @@ TEST(EtcdRestart, AStoppedEtcdLeavesAChangeUnknownInItsTime) {
     EXPECT_LT(b.loop().timers().now_us() - began_us, 5'000'000);
     e.resume();
     // What was in the socket is applied now, or never: Unknown says both.
-    const auto now = co_await p.range(Range{Keys::one("a")}, kTimeoutUs);
+    const auto now = co_await p.range(Range{Keys::one("a")}, kRealTimeoutUs);
     EXPECT_TRUE(now.has_value()) << now.error().to_string();
     if (!now) co_return;
     Txn guarded = putting("a", "2");
     guarded.compares = {Compare::unchanged(now->items.at(0))};
     guarded.otherwise = {Range{Keys::one("a")}};
-    const auto outcome = co_await p.txn(std::move(guarded), kTimeoutUs);
+    const auto outcome = co_await p.txn(std::move(guarded), kRealTimeoutUs);
     EXPECT_TRUE(outcome && !std::holds_alternative<Unknown>(*outcome));
     if (outcome && std::holds_alternative<Refused>(*outcome)) {
       const auto& seen = std::get<RangeAnswer>(std::get<Refused>(*outcome).answers.at(0));
@@ -105,14 +105,14 @@ Async<void> make_users(Network& network, Timers& timers, Address endpoint,
       {"/v3/auth/user/grant", R"({"user":"root","role":"root"})"},
       {"/v3/auth/user/add", R"({"name":"guest","password":"guest"})"},
       {"/v3/auth/enable", "{}"}};
-  auto link = co_await HttpLink::open(network, timers, endpoint, tls, kTimeoutUs);
+  auto link = co_await HttpLink::open(network, timers, endpoint, tls, kRealTimeoutUs);
   EXPECT_TRUE(link.has_value()) << link.error().to_string();
   if (!link) co_return;
   for (const auto& [path, body] : steps) {
     const std::string request =
         fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}", path,
                     std::string_view(body).size(), body);
-    const auto answer = co_await (*link)->exchange(request, kTimeoutUs);
+    const auto answer = co_await (*link)->exchange(request, kRealTimeoutUs);
     EXPECT_TRUE(answer && answer->status == 200) << path;
   }
 }
@@ -141,19 +141,19 @@ TEST(EtcdUsers, APasswordOpensWhatAnotherUserIsRefused) {
     options.user = user;
     options.password = password;
     auto port = *EtcdGateway::make(options, network, loop.timers(), loop.executor(), random);
-    const auto outcome = block_on(loop, port->txn(putting("a", user), kTimeoutUs));
+    const auto outcome = block_on(loop, port->txn(putting("a", user), kRealTimeoutUs));
     EXPECT_EQ(outcome ? Errc::ok : outcome.error().code, expected) << user;
     EXPECT_EQ(outcome && std::holds_alternative<Done>(*outcome), expected == Errc::ok) << user;
     {
       auto watch = *port->watch({Keys::one("a"), Revision(1)});
-      const auto news = block_on(loop, watch->next(kTimeoutUs));
+      const auto news = block_on(loop, watch->next(kRealTimeoutUs));
       EXPECT_EQ(news ? Errc::ok : news.error().code, expected) << user;
     }
     block_on(loop, port->close());
   }
   options.user.clear();
   auto port = *EtcdGateway::make(options, network, loop.timers(), loop.executor(), random);
-  const auto outcome = block_on(loop, port->txn(putting("a", "x"), kTimeoutUs));
+  const auto outcome = block_on(loop, port->txn(putting("a", "x"), kRealTimeoutUs));
   EXPECT_FALSE(outcome.has_value()) << "without a user";
   block_on(loop, port->close());
   std::filesystem::remove_all(folder);
@@ -185,14 +185,14 @@ TEST(EtcdUsers, AWatchGoesOnThroughARestartAndTheEndOfItsToken) {
     for (int i = 0; i < 3; ++i) {
       std::optional<Revision> done;
       for (int tries = 0; tries < 5 && !done; ++tries) {  // the kill breaks a link: Unknown
-        const auto outcome = block_on(loop, writer->txn(putting("a", "v"), kTimeoutUs));
+        const auto outcome = block_on(loop, writer->txn(putting("a", "v"), kRealTimeoutUs));
         const bool well = outcome && std::holds_alternative<Done>(*outcome);
         if (well) done = std::get<Done>(*outcome).revision;
       }
       EXPECT_TRUE(done.has_value()) << i;
       Revision told;
       while (done && told < *done) {
-        const auto news = block_on(loop, watch->next(kTimeoutUs));
+        const auto news = block_on(loop, watch->next(kRealTimeoutUs));
         EXPECT_TRUE(news.has_value()) << i << ": " << news.error().to_string();
         const auto* changes = news ? std::get_if<Changes>(&*news) : nullptr;
         if (changes == nullptr) break;
@@ -272,7 +272,7 @@ TEST(EtcdLedger, HoldsWhileMembersFail) {
     while (!caller->finished()) block_on(loop, sleep_us(loop.timers(), 10'000));
   }
   block_on(loop, sleep_us(loop.timers(), 8'000'000));  // what is late has arrived
-  const auto ledger = block_on(loop, ports[0]->range(Range{Keys::one(key)}, kTimeoutUs));
+  const auto ledger = block_on(loop, ports[0]->range(Range{Keys::one(key)}, kRealTimeoutUs));
   ASSERT_TRUE(ledger && !ledger->items.empty());
   EXPECT_EQ(wrong_in_ledger(ledger->items[0].value, callers), "");
   size_t done = 0;

@@ -94,9 +94,10 @@ TEST(Program, UsageErrorsAreNamedAndExitWithTwo) {
   usage({"--addr", "nowhere", "ls"}, "nowhere");
 }
 
+using Words = std::vector<std::string>;
+
 // CLI11 takes such a word for a list.
 TEST(Program, AWordInBracketsStaysOneWord) {
-  using Words = std::vector<std::string>;
   const auto positional = [](const Words& words) {
     const auto parsed = parse_invocation(words);
     return parsed ? parsed->arguments.positional() : Words{parsed.error().message};

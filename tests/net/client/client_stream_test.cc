@@ -11,18 +11,18 @@ class StreamTest : public ClientBed {
   // Sends as many chunks as there are credits, up to `total`.
   void serve_rows(size_t total) {
     server_.script = [this, total](const Received& r) {
-      using Kind = wire::FrameKind;
-      if (r.header.kind == Kind::cancel) {
+      if (r.header.kind == wire::FrameKind::cancel) {
         return error_frame(r.header, Errc::cancelled, "cancelled by the client");
       }
-      if (r.header.kind == Kind::request) {
+      if (r.header.kind == wire::FrameKind::request) {
         credits_ = BodyOf<fb::ReadRowsRequest>(r)->credits();
       }
-      if (r.header.kind == Kind::credit) credits_ += BodyOf<fb::Credit>(r)->chunks();
+      if (r.header.kind == wire::FrameKind::credit) credits_ += BodyOf<fb::Credit>(r)->chunks();
       std::string out;
       for (; credits_ > 0 && sent_ < total; --credits_, ++sent_) {
-        out += frame(Kind::chunk, r.header, chunk_body(fmt::format("row{:04}", sent_), "v"));
-        if (sent_ + 1 == total) out += frame(Kind::end, r.header, {});
+        out += frame(wire::FrameKind::chunk, r.header,
+                     chunk_body(fmt::format("row{:04}", sent_), "v"));
+        if (sent_ + 1 == total) out += frame(wire::FrameKind::end, r.header, {});
       }
       return out;
     };

@@ -12,7 +12,7 @@ using Builder = flatbuffers::FlatBufferBuilder;
 using wire::FrameKind;
 
 template <class Root>
-std::string finish(Builder& b, flatbuffers::Offset<Root> root, const char* id) {
+std::string finish_new(Builder& b, flatbuffers::Offset<Root> root, const char* id) {
   b.ForceVectorAlignment(1, 1, 8);
   b.Finish(root, id);
   return {reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()};
@@ -22,7 +22,7 @@ std::string old_status(uint8_t code, const std::string& message, uint32_t retry_
                        old::Applied applied = old::Applied::NotApplied) {
   Builder b;
   const auto text = b.CreateString(message);
-  return finish(b, old::CreateStatus(b, code, applied, retry_after_ms, text), "RSTA");
+  return finish_new(b, old::CreateStatus(b, code, applied, retry_after_ms, text), "RSTA");
 }
 
 std::string old_chunk(const std::string& row, const std::string& value) {
@@ -35,7 +35,7 @@ std::string old_chunk(const std::string& row, const std::string& value) {
   const auto row_list = b.CreateVectorOfStructs(rows);
   const auto cell_list = b.CreateVectorOfStructs(cells);
   const auto bytes = b.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
-  return finish(b, old::CreateReadChunk(b, row_list, cell_list, bytes), "RCHK");
+  return finish_new(b, old::CreateReadChunk(b, row_list, cell_list, bytes), "RCHK");
 }
 
 class NewClient : public ClientBed {
@@ -84,10 +84,10 @@ TEST_F(NewClient, DescribesATableOfAnOldNode) {
   const auto list = b.CreateVector(families);
   const std::vector tablets = {old::TabletRec(4, 2, old::Span(0, 0), old::Span(0, 0), 1, 0)};
   const auto tablet_list = b.CreateVectorOfStructs(tablets);
-  answer(finish(b,
-                old::CreateTableDescription(b, name, 9, 3, old::Granularity::Micros,
-                                            old::Profile::None, list, 0, tablet_list),
-                "RDSC"));
+  answer(finish_new(b,
+                    old::CreateTableDescription(b, name, 9, 3, old::Granularity::Micros,
+                                                old::Profile::None, list, 0, tablet_list),
+                    "RDSC"));
   client();
   const auto call = [&]() -> Async<Result<TableDescription>> {
     co_return co_await client_->async_describe_table("t", use_awaitable);
@@ -127,7 +127,7 @@ TEST_F(NewClient, AFieldFromTheFutureIsPassedOver) {
   b.AddElement<uint64_t>(kFarField, 12345, 0);
   b.AddElement<uint8_t>(old::MutateRowReply::VT_REPEATED, 1, 0);
   const flatbuffers::Offset<old::MutateRowReply> root(b.EndTable(start));
-  answer(finish(b, root, "RMUR"));
+  answer(finish_new(b, root, "RMUR"));
   client();
   const auto done = wrote();
   ASSERT_TRUE(done) << done.error().message;

@@ -13,11 +13,11 @@
 #include "net/http/http_listener.h"
 #include "net/http/http_node.h"
 #include "net/http/routes.h"
+#include "tests/support/durations.h"
 
 namespace cellar::http {
 
 inline constexpr uint16_t kPort = 7421;
-inline constexpr int64_t kSecondUs = 1'000'000;
 
 class HttpListenerBed : public testing::Test {
  protected:

@@ -175,9 +175,9 @@ TEST_F(IndexBrowser, AnIndexThatIsNotReadyTellsTheShareOfTheTable) {
 TEST_F(IndexBrowser, APageOfASlowDiskMovesOn) {
   create_table({});
   create_index("i");
-  constexpr int kCells = 2000;
-  for (int i = 0; i < kCells; ++i) set(fmt::format("k{:04}", i), fmt::format("v{:04}", i), 1000);
-  for (int i = 0; i < kCells - 1; ++i) set(fmt::format("k{:04}", i), "w", 2000);
+  constexpr int kWritten = 2000;
+  for (int i = 0; i < kWritten; ++i) set(fmt::format("k{:04}", i), fmt::format("v{:04}", i), 1000);
+  for (int i = 0; i < kWritten - 1; ++i) set(fmt::format("k{:04}", i), "w", 2000);
   ASSERT_EQ(peer.code_of(Op::FlushTable, wire::flush_body("t")), Errc::ok);
   ASSERT_TRUE(bed.faults().add("read path=blob/* delay_us=200000"));
   BrowseIndexRequest one = request();
@@ -188,7 +188,7 @@ TEST_F(IndexBrowser, APageOfASlowDiskMovesOn) {
   EXPECT_LE(bed.world().clock().boot_us() - began_us, 2 * kMaxBrowseUs);
   EXPECT_TRUE(first->more);
   EXPECT_TRUE(first->hits.empty());
-  EXPECT_THAT(all_pages(one), ElementsAre(fmt::format("k{0:04}=v{0:04}", kCells - 1)));
+  EXPECT_THAT(all_pages(one), ElementsAre(fmt::format("k{0:04}=v{0:04}", kWritten - 1)));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class FakeCursor final : public engine::IndexScan {
   size_t at_ = 0;
 };
 
-TableEntry table_of(const std::vector<std::string>& splits) {
+TableEntry split_table(const std::vector<std::string>& splits) {
   TableEntry table;
   std::string start;
   for (size_t i = 0; i <= splits.size(); ++i) {
@@ -126,7 +126,7 @@ class Read {
         if (random_.one_in(8)) splits.emplace_back(1, c);
       }
       const std::string after = source.after;
-      return enter(table_of(splits), RowSet(source.rows), after);
+      return enter(split_table(splits), RowSet(source.rows), after);
     }
     if (!source.cursor) {
       source.cursor =
@@ -172,7 +172,7 @@ TEST(IndexMerge, GivesTheHitsOfAllTabletsInTheOrderOfTheIndex) {
     const Hits hits = random_hits(random, random.below(120));
     const bool reversed = random.one_in(2);
     Read read(hits, reversed, random);
-    read.enter(table_of({"d", "k", "p"}), RowSet::everything(), "");
+    read.enter(split_table({"d", "k", "p"}), RowSet::everything(), "");
     const size_t limit = random.one_in(2) ? SIZE_MAX : random.below(60);
     std::vector<std::string> wanted = wanted_of(hits, RowSet::everything(), reversed);
     wanted.resize(std::min(limit, wanted.size()));
@@ -190,7 +190,7 @@ TEST(IndexMerge, TabletsAreReplacedWithoutAGapOrARepetition) {
     rows.add({"n", ""});
     rows.normalize();
     Read read(hits, reversed, random);
-    read.enter(table_of({"d", "k", "p"}), rows, "");
+    read.enter(split_table({"d", "k", "p"}), rows, "");
     ASSERT_EQ(read.run(SIZE_MAX, true), wanted_of(hits, rows, reversed)) << "round " << round;
   }
 }
@@ -305,7 +305,7 @@ TEST(IndexMerge, ThePartsAreTheRowsOfTheTabletsThatTheyTouch) {
     for (char c = 'b'; c <= 'z'; ++c) {
       if (random.one_in(6)) splits.emplace_back(1, c);
     }
-    const TableEntry table = table_of(splits);
+    const TableEntry table = split_table(splits);
     std::vector<IndexPart> parts = parts_of(table, rows);
     auto part = parts.begin();
     for (const TabletDescriptor& tablet : table.tablets) {

@@ -165,13 +165,13 @@ std::string alter_body(std::string_view table, std::vector<Part> parts) {
 
 // The expected permissions, by the letters r(ead) w(rite) s(chema) g (retention) m(onitor) a(dmin).
 // "r" and "w" together in `all_of`: both are needed.
-struct Expected {
+struct Permitted {
   Op op;
   const char* any_of;  // one of these is enough, or
   const char* all_of;  // all of these are needed
   const char* shown;   // the role named by a refusal
 };
-const Expected kExpected[] = {
+const Permitted kPermitted[] = {
     {Op::MutateRow, "w", "", "write"},
     {Op::MutateRows, "w", "", "write"},
     {Op::ReadRow, "r", "", "read"},
@@ -261,7 +261,7 @@ class Access : public testing::Test {
     }
     return text;
   }
-  static bool may(const Expected& expected, std::string_view held) {
+  static bool may(const Permitted& expected, std::string_view held) {
     const auto has = [held](char c) { return held.contains(c); };
     const std::string_view all = expected.all_of;
     if (!all.empty()) return std::all_of(all.begin(), all.end(), has);
@@ -275,8 +275,8 @@ class Access : public testing::Test {
 TEST_F(Access, TheExpectationKnowsEveryOperationOnce) {
   for (const Op op : fb::EnumValuesOp()) {
     if (op == Op::None) continue;
-    EXPECT_EQ(std::count_if(std::begin(kExpected), std::end(kExpected),
-                            [op](const Expected& one) { return one.op == op; }),
+    EXPECT_EQ(std::count_if(std::begin(kPermitted), std::end(kPermitted),
+                            [op](const Permitted& one) { return one.op == op; }),
               1)
         << wire::op_name(static_cast<uint16_t>(op));
   }
@@ -286,7 +286,7 @@ TEST_F(Access, EveryOperationByEveryRole) {
   size_t asked = 0;
   for (const std::string& set : sets()) {
     auto peer = come_as(bed, "on-" + set);
-    for (const Expected& expected : kExpected) {
+    for (const Permitted& expected : kPermitted) {
       const bool of_table = *expected.any_of != '\0' || *expected.all_of != '\0';
       if (!of_table || expected.op == Op::ListTables) continue;
       ASSERT_TRUE(in_fixed_layout(expected.op) || !body_of_op(expected.op, "mine.absent").empty())
@@ -344,7 +344,7 @@ TEST_F(Access, ARefusalIsTheSameWhetherTheTableIsThereOrNot) {
     if (wire::text(table->name()) == "other.a") other_id = table->table_id();
   }
   ASSERT_NE(other_id, 0u);
-  for (const Expected& expected : kExpected) {
+  for (const Permitted& expected : kPermitted) {
     if (body_of_op(expected.op, "x").empty() && !in_fixed_layout(expected.op)) continue;
     auto there = ask_about(*peer, expected.op, "other.a");
     auto absent = ask_about(*peer, expected.op, "other.b");
@@ -418,7 +418,7 @@ TEST_F(Access, AHandleOfANameReachesNoOtherTable) {
     return answer ? answer->code() : Errc::cancelled;
   };
   size_t asked = 0;
-  for (const Expected& expected : kExpected) {
+  for (const Permitted& expected : kPermitted) {
     const std::string body = body_of_op(expected.op, "other.a");
     if (body.empty()) continue;
     EXPECT_NE(code_by_handle(expected.op, body), Errc::ok) << fb::EnumNameOp(expected.op);
@@ -437,7 +437,7 @@ TEST_F(Access, AHandleOfANameReachesNoOtherTable) {
 TEST_F(Access, AHandleOfAnotherTableIsNotReachedByAnOwnNameInTheBody) {
   auto peer = come_as(bed, "on-rwsgma");
   uint64_t id = 950'000;
-  for (const Expected& expected : kExpected) {
+  for (const Permitted& expected : kPermitted) {
     const std::string body = body_of_op(expected.op, "mine.a");
     if (body.empty() || expected.op == Op::DropTable) continue;
     peer->send(wire::bind_frame(3, {.table = "other.a"}) +

@@ -9,10 +9,10 @@ namespace {
 namespace fb = wire::fb;
 using fb::Op;
 
-constexpr const char* kAll = "\"read\", \"write\", \"schema\"";
+constexpr const char* kWritePermissions = "\"read\", \"write\", \"schema\"";
 
 // Appends "x" to f:q of row "r" under a token.
-std::string append_body(std::string_view token, int64_t issued_us) {
+std::string token_append_body(std::string_view token, int64_t issued_us) {
   flatbuffers::FlatBufferBuilder builder;
   wire::ArenaText arena;
   const fb::Span row = arena.put("r");
@@ -43,7 +43,7 @@ struct Session {
   }
   // "new", "again", or the error code.
   std::string write(std::string_view token) {
-    auto answer = peer->ask(Op::MutateRow, append_body(token, now_us));
+    auto answer = peer->ask(Op::MutateRow, token_append_body(token, now_us));
     if (answer->error()) return std::string(errc_name(answer->code()));
     if (answer->body.empty()) return "new";
     return answer->root<fb::MutateRowReply>()->repeated() ? "again" : "new";
@@ -51,7 +51,8 @@ struct Session {
 };
 
 TEST(TokenScope, IsThePrincipalAndTheClientIdTogether) {
-  SecureBed bed(principal_text("ab", "", kAll) + principal_text("a", "", kAll));
+  SecureBed bed(principal_text("ab", "", kWritePermissions) +
+                principal_text("a", "", kWritePermissions));
   auto admin = come_as(bed, "ab");
   ASSERT_EQ(admin->code_of(Op::CreateTable, wire::create_table_body("t", {"f"})), Errc::ok);
   Session first(bed, "token-ab", "client");
@@ -74,7 +75,7 @@ TEST(TokenScope, IsTheClientIdOnANodeWithoutPrincipals) {
     std::optional<Answer> answer;
     auto peer = come(open, hello_body("", "test", client_id), &answer);
     const int64_t now_us = answer->root<fb::HelloReply>()->now_us();
-    auto said = peer->ask(Op::MutateRow, append_body("token", now_us));
+    auto said = peer->ask(Op::MutateRow, token_append_body("token", now_us));
     return !said->body.empty() && said->root<fb::MutateRowReply>()->repeated();
   };
   EXPECT_FALSE(write("one"));

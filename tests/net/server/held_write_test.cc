@@ -11,21 +11,6 @@ namespace fb = wire::fb;
 using fb::Op;
 using wire::FrameKind;
 
-std::string split_body(uint64_t tablet, std::string_view row) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto bytes = wire::bytes_vector(builder, row);
-  fb::SplitTabletRequestBuilder request(builder);
-  request.add_tablet_id(tablet);
-  request.add_row(bytes);
-  return std::string(wire::finish_body(builder, request.Finish()));
-}
-
-std::string credit_frame(uint64_t id, uint32_t chunks) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto body = wire::finish_body(builder, fb::CreateCredit(builder, chunks));
-  return wire::request_frame(Op::ReadRows, id, body, FrameKind::credit);
-}
-
 class HeldWrite : public testing::Test {
  protected:
   static constexpr int64_t kDiskUs = 200'000;  // slow enough for a reshape to be observed
@@ -50,7 +35,7 @@ class HeldWrite : public testing::Test {
     CHECK(chunks() == 1, "{} chunks for one credit", chunks());
   }
   void hold() {
-    other.send(wire::request_frame(Op::SplitTablet, 9, split_body(tablet().id.value(), "g")));
+    other.send(wire::request_frame(Op::SplitTablet, 9, wire::split_body(tablet().id.value(), "g")));
     CHECK(bed.world().run_until([&] { return tablet().held; }, 10'000'000), "it is not held");
   }
   std::string write_frame(uint64_t id, std::string_view value) {
@@ -81,11 +66,11 @@ TEST_F(HeldWrite, CreditsBehindItFeedTheirStream) {
   hold();
   peer.send(write_frame(6, "first"));
   run_while_held(10'000);
-  peer.send(write_frame(7, "second") + credit_frame(5, 2));
+  peer.send(write_frame(7, "second") + wire::credit_frame(5, 2));
   run_while_held(20'000);
   EXPECT_EQ(chunks(), 3u);
   EXPECT_FALSE(answered(6) || answered(7));
-  peer.send(credit_frame(5, 60));
+  peer.send(wire::credit_frame(5, 60));
   auto end = peer.answer(5);
   ASSERT_TRUE(end);
   EXPECT_EQ(end->code(), Errc::ok);
@@ -137,7 +122,7 @@ TEST_F(HeldWrite, APeerThatLeavesMeanwhileLeavesNothingBehind) {
   hold();
   {
     Peer leaves(bed);
-    leaves.send(write_frame(6, "v") + credit_frame(5, 1));
+    leaves.send(write_frame(6, "v") + wire::credit_frame(5, 1));
     run_while_held(20'000);
   }
   bed.world().run_for_us(20'000'000);

@@ -17,21 +17,10 @@ using fb::Op;
 
 constexpr uint32_t kShards = 3;
 
-std::string split_body(uint64_t tablet, std::string_view row) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto bytes = wire::bytes_vector(builder, row);
-  return std::string(
-      wire::finish_body(builder, fb::CreateSplitTabletRequest(builder, 0, tablet, bytes)));
-}
 std::string merge_body(uint64_t left, uint64_t right) {
   flatbuffers::FlatBufferBuilder builder;
   return std::string(
       wire::finish_body(builder, fb::CreateMergeTabletsRequest(builder, 0, left, right)));
-}
-std::string move_body(uint64_t tablet, uint32_t shard) {
-  flatbuffers::FlatBufferBuilder builder;
-  return std::string(
-      wire::finish_body(builder, fb::CreateMoveTabletRequest(builder, 0, tablet, shard)));
 }
 
 // A write to a row: a cell of its own, and its number in a cell that the next write replaces.
@@ -155,11 +144,11 @@ class Reshaper {
       const std::string row =
           fmt::format("{}{:02}", static_cast<char>('a' + random_.below(4)), random_.below(20));
       const uint64_t owner = table->locate(row).id.value();
-      send(Op::SplitTablet, split_body(owner, row));
+      send(Op::SplitTablet, wire::split_body(owner, row));
     } else if (kind == 1 && i + 1 < tablets.size()) {
       send(Op::MergeTablets, merge_body(id, tablets[i + 1].id.value()));
     } else {
-      send(Op::MoveTablet, move_body(id, static_cast<uint32_t>(random_.below(kShards))));
+      send(Op::MoveTablet, wire::move_body(id, static_cast<uint32_t>(random_.below(kShards))));
     }
   }
   // The number of changes that were made.
@@ -280,11 +269,11 @@ class Routes : public testing::Test {
 
 TEST_F(Routes, AStaleOneIsCorrectedAfterEveryKindOfChange) {
   TabletDescriptor was = holder("k");
-  ASSERT_EQ(peer.code_of(Op::MoveTablet, move_body(was.id.value(), 2)), Errc::ok);
+  ASSERT_EQ(peer.code_of(Op::MoveTablet, wire::move_body(was.id.value(), 2)), Errc::ok);
   EXPECT_EQ(holder("k").shard, ShardId{2});
   expect_corrected(was);
   was = holder("k");
-  ASSERT_EQ(peer.code_of(Op::SplitTablet, split_body(was.id.value(), "g")), Errc::ok);
+  ASSERT_EQ(peer.code_of(Op::SplitTablet, wire::split_body(was.id.value(), "g")), Errc::ok);
   expect_corrected(was);
   was = holder("k");
   const TabletDescriptor left = holder("a");
@@ -295,15 +284,15 @@ TEST_F(Routes, AStaleOneIsCorrectedAfterEveryKindOfChange) {
 
 TEST_F(Routes, RefusalsOfChangesNameWhatIsWrong) {
   const uint64_t tablet = holder("k").id.value();
-  EXPECT_EQ(peer.code_of(Op::SplitTablet, split_body(0, "")), Errc::invalid_argument);
-  EXPECT_EQ(peer.code_of(Op::SplitTablet, split_body(0, "k")), Errc::invalid_argument);
-  EXPECT_EQ(peer.code_of(Op::SplitTablet, split_body(tablet, std::string(5000, 'k'))),
+  EXPECT_EQ(peer.code_of(Op::SplitTablet, wire::split_body(0, "")), Errc::invalid_argument);
+  EXPECT_EQ(peer.code_of(Op::SplitTablet, wire::split_body(0, "k")), Errc::invalid_argument);
+  EXPECT_EQ(peer.code_of(Op::SplitTablet, wire::split_body(tablet, std::string(5000, 'k'))),
             Errc::invalid_argument);
-  EXPECT_EQ(peer.code_of(Op::SplitTablet, split_body(999, "k")), Errc::not_found);
+  EXPECT_EQ(peer.code_of(Op::SplitTablet, wire::split_body(999, "k")), Errc::not_found);
   EXPECT_EQ(peer.code_of(Op::MergeTablets, merge_body(tablet, 0)), Errc::invalid_argument);
   EXPECT_EQ(peer.code_of(Op::MergeTablets, merge_body(tablet, 999)), Errc::not_found);
-  EXPECT_EQ(peer.code_of(Op::MoveTablet, move_body(tablet, kShards)), Errc::invalid_argument);
-  EXPECT_EQ(peer.code_of(Op::MoveTablet, move_body(999, 0)), Errc::not_found);
+  EXPECT_EQ(peer.code_of(Op::MoveTablet, wire::move_body(tablet, kShards)), Errc::invalid_argument);
+  EXPECT_EQ(peer.code_of(Op::MoveTablet, wire::move_body(999, 0)), Errc::not_found);
 }
 
 // A long read that began in one tablet continues while the tablet is split, moved and merged.
@@ -321,11 +310,12 @@ TEST_F(Routes, AStreamOutlivesItsTablets) {
         Op::ReadRows, 5, wire::read_rows_body("t", {.reversed = reversed, .credits = 1})));
     bed.world().run_for_us(2'000'000);  // the stream waits, and its cursor is released
     const std::string cut = reversed ? "r31" : "r11";
-    ASSERT_EQ(peer.code_of(Op::SplitTablet, split_body(holder(cut).id.value(), cut)), Errc::ok);
+    ASSERT_EQ(peer.code_of(Op::SplitTablet, wire::split_body(holder(cut).id.value(), cut)),
+              Errc::ok);
     const TabletDescriptor one = holder("r39");
-    ASSERT_EQ(
-        peer.code_of(Op::MoveTablet, move_body(one.id.value(), (one.shard.value() + 1) % kShards)),
-        Errc::ok);
+    ASSERT_EQ(peer.code_of(Op::MoveTablet,
+                           wire::move_body(one.id.value(), (one.shard.value() + 1) % kShards)),
+              Errc::ok);
     flatbuffers::FlatBufferBuilder builder;
     const auto body = wire::finish_body(builder, fb::CreateCredit(builder, 64));
     reader.send(wire::request_frame(Op::ReadRows, 5, body, wire::FrameKind::credit));
@@ -346,7 +336,8 @@ TEST_F(Routes, AStreamOutlivesItsTablets) {
 // The list in pages equals the list at once.
 TEST_F(Routes, TabletsAreListedInPages) {
   for (const char* row : {"c", "m", "x"}) {
-    ASSERT_EQ(peer.code_of(Op::SplitTablet, split_body(holder(row).id.value(), row)), Errc::ok);
+    ASSERT_EQ(peer.code_of(Op::SplitTablet, wire::split_body(holder(row).id.value(), row)),
+              Errc::ok);
   }
   std::vector<std::string> starts;
   uint64_t next_table = 0;

@@ -9,7 +9,7 @@ namespace {
 namespace fb = wire::fb;
 using fb::Op;
 
-constexpr uint32_t kShards = 4;
+constexpr uint32_t kFourShards = 4;
 constexpr uint32_t kAny = UINT32_MAX;
 
 std::string preface() {
@@ -23,7 +23,7 @@ std::string hello_frame(uint32_t shard) {
 
 class ShardChoice : public testing::Test {
  protected:
-  explicit ShardChoice(ServerOptions options = {}) : bed(kShards, std::move(options)) {}
+  explicit ShardChoice(ServerOptions options = {}) : bed(kFourShards, std::move(options)) {}
 
   // The shard that the answer to the hello (request 1) tells; empty: no answer.
   static std::optional<uint32_t> shard_of(Peer& peer) {
@@ -39,7 +39,7 @@ class ShardChoice : public testing::Test {
   }
   uint64_t sum(uint64_t ShardServer::Counters::* counter) {
     uint64_t all = 0;
-    for (uint32_t i = 0; i < kShards; ++i) all += bed.shard(i).counters().*counter;
+    for (uint32_t i = 0; i < kFourShards; ++i) all += bed.shard(i).counters().*counter;
     return all;
   }
   uint64_t taken_over() { return sum(&ShardServer::Counters::taken_over); }
@@ -49,20 +49,20 @@ class ShardChoice : public testing::Test {
 
 TEST_F(ShardChoice, TheNamedShardServesTheConnection) {
   for (int round = 0; round < 5; ++round) {
-    for (uint32_t shard = 0; shard < kShards; ++shard) {
+    for (uint32_t shard = 0; shard < kFourShards; ++shard) {
       EXPECT_EQ(shard_after(preface() + hello_frame(shard)), shard);
     }
   }
   EXPECT_GT(taken_over(), 0u);
-  EXPECT_EQ(sum(&ShardServer::Counters::accepted), 5 * kShards);
+  EXPECT_EQ(sum(&ShardServer::Counters::accepted), 5 * kFourShards);
   bed.world().run_for_us(1'000'000);
-  for (uint32_t i = 0; i < kShards; ++i) EXPECT_EQ(bed.shard(i).admission().connections(), 0u);
+  for (uint32_t i = 0; i < kFourShards; ++i) EXPECT_EQ(bed.shard(i).admission().connections(), 0u);
 }
 
 TEST_F(ShardChoice, WhatFollowsTheHelloIsServedThereInOrder) {
   Peer reader(bed);
   ASSERT_EQ(reader.code_of(Op::CreateTable, wire::create_table_body("t", {"f"})), Errc::ok);
-  for (uint32_t shard = 0; shard < kShards; ++shard) {
+  for (uint32_t shard = 0; shard < kFourShards; ++shard) {
     const auto write = [](uint64_t id, const std::string& value) {
       return wire::request_frame(Op::MutateRow, id,
                                  wire::set_body("t", "r", "f", "q", value, 1000));
@@ -82,7 +82,7 @@ TEST_F(ShardChoice, WhatFollowsTheHelloIsServedThereInOrder) {
 }
 
 TEST_F(ShardChoice, ByteByByteIsTheSame) {
-  for (uint32_t shard = 0; shard < kShards; ++shard) {
+  for (uint32_t shard = 0; shard < kFourShards; ++shard) {
     Peer peer(bed, false);
     for (const char byte : preface() + hello_frame(shard)) {
       peer.send(std::string(1, byte));
@@ -94,7 +94,7 @@ TEST_F(ShardChoice, ByteByByteIsTheSame) {
 }
 
 TEST_F(ShardChoice, WithoutAShardOrWithOneThatIsNotThereNothingMoves) {
-  for (const uint32_t shard : {kAny, kShards, 1000u}) {
+  for (const uint32_t shard : {kAny, kFourShards, 1000u}) {
     for (int round = 0; round < 4; ++round) {
       EXPECT_TRUE(shard_after(preface() + hello_frame(shard)));
     }
@@ -107,7 +107,7 @@ TEST_F(ShardChoice, AHelloAfterAnotherFrameIsAnsweredWhereItCame) {
   const std::string ping = wire::request_frame(Op::Ping, 7, "");
   const std::string bind = wire::bind_frame(1, {.table = "t"});
   for (const std::string& before : {ping, bind}) {
-    for (uint32_t shard = 0; shard < kShards; ++shard) {
+    for (uint32_t shard = 0; shard < kFourShards; ++shard) {
       EXPECT_TRUE(shard_after(preface() + before + hello_frame(shard)));
     }
   }
@@ -139,7 +139,7 @@ TEST_F(ShardChoice, AStopWhileConnectionsMoveEndsThem) {
   std::vector<std::unique_ptr<Peer>> peers;
   for (uint32_t i = 0; i < 40; ++i) {
     peers.push_back(std::make_unique<Peer>(bed, false));
-    peers.back()->send(preface() + hello_frame(i % kShards));
+    peers.back()->send(preface() + hello_frame(i % kFourShards));
     if (i % 4 == 0) bed.world().run_for_us(20);
   }
   bed.stop();

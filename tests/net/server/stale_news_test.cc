@@ -10,19 +10,7 @@ namespace fb = wire::fb;
 using engine::TabletDescriptor;
 using fb::Op;
 
-constexpr uint32_t kShards = 2;
-
-std::string move_body(uint64_t tablet, uint32_t shard) {
-  flatbuffers::FlatBufferBuilder builder;
-  return std::string(
-      wire::finish_body(builder, fb::CreateMoveTabletRequest(builder, 0, tablet, shard)));
-}
-std::string split_body(uint64_t tablet, std::string_view row) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto bytes = wire::bytes_vector(builder, row);
-  return std::string(
-      wire::finish_body(builder, fb::CreateSplitTabletRequest(builder, 0, tablet, bytes)));
-}
+constexpr uint32_t kTwoShards = 2;
 
 class Stale : public testing::Test {
  protected:
@@ -38,8 +26,8 @@ class Stale : public testing::Test {
   }
   void move(std::string_view row) {
     const TabletDescriptor tablet = holder(row);
-    const uint32_t to = (tablet.shard.value() + 1) % kShards;
-    ASSERT_EQ(admin.code_of(Op::MoveTablet, move_body(tablet.id.value(), to)), Errc::ok);
+    const uint32_t to = (tablet.shard.value() + 1) % kTwoShards;
+    ASSERT_EQ(admin.code_of(Op::MoveTablet, wire::move_body(tablet.id.value(), to)), Errc::ok);
   }
   // The handles told so far, and nothing else; `last` is what the last one was told.
   std::vector<uint32_t> told(Peer& peer) {
@@ -63,13 +51,13 @@ class Stale : public testing::Test {
     return last.epoch == is.epoch.value() && last.shard == is.shard.value();
   }
 
-  ServerBed bed{kShards};
+  ServerBed bed{kTwoShards};
   Peer admin{bed};
   TabletPlaces::Place last;
 };
 
 TEST_F(Stale, AHandleIsToldOnceForEachChangeOfItsTablet) {
-  for (uint32_t shard = 0; shard < kShards; ++shard) {
+  for (uint32_t shard = 0; shard < kTwoShards; ++shard) {
     Peer peer(bed, true, wire::hello_to(shard, true));
     peer.send(bind(1, holder("a")) + bind(2, holder("z")) + wire::bind_frame(3, {.table = "t"}));
     EXPECT_EQ(told(peer), Handles());
@@ -82,7 +70,8 @@ TEST_F(Stale, AHandleIsToldOnceForEachChangeOfItsTablet) {
     peer.send(bind(1, holder("a")));
     EXPECT_EQ(told(peer), Handles());
     const std::string cut = fmt::format("t{}", shard);
-    ASSERT_EQ(admin.code_of(Op::SplitTablet, split_body(holder("z").id.value(), cut)), Errc::ok);
+    ASSERT_EQ(admin.code_of(Op::SplitTablet, wire::split_body(holder("z").id.value(), cut)),
+              Errc::ok);
     EXPECT_EQ(told(peer), Handles{2});
     EXPECT_EQ(last.epoch, 0u) << "it is no more";
     move("z");
@@ -97,7 +86,8 @@ TEST_F(Stale, AnEpochThatIsNotNamedCannotBeStale) {
   peer.send(wire::bind_frame(4, {.table = "t", .tablet_id = holder("a").id.value()}));
   move("a");
   EXPECT_EQ(told(peer), Handles());
-  ASSERT_EQ(admin.code_of(Op::SplitTablet, split_body(holder("a").id.value(), "c")), Errc::ok);
+  ASSERT_EQ(admin.code_of(Op::SplitTablet, wire::split_body(holder("a").id.value(), "c")),
+            Errc::ok);
   EXPECT_EQ(told(peer), Handles{4});
 }
 

@@ -9,12 +9,6 @@ namespace {
 namespace fb = wire::fb;
 using fb::Op;
 
-std::string credit_frame(uint64_t id, uint32_t chunks) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto body = wire::finish_body(builder, fb::CreateCredit(builder, chunks));
-  return wire::request_frame(Op::ReadRows, id, body, wire::FrameKind::credit);
-}
-
 class StreamTest : public testing::TestWithParam<const char*> {
  protected:
   // 60 rows of 40 KiB: about twenty chunks, on whichever shard holds the prefix.
@@ -48,10 +42,10 @@ TEST_P(StreamTest, NoMoreChunksThanCredits) {
   peer.send(wire::request_frame(Op::ReadRows, 5, wire::read_rows_body("t", {.credits = 2})));
   bed.world().run_for_us(2'000'000);
   EXPECT_EQ(chunks(), 2u);
-  peer.send(credit_frame(5, 3));
+  peer.send(wire::credit_frame(5, 3));
   bed.world().run_for_us(2'000'000);
   EXPECT_EQ(chunks(), 5u);
-  peer.send(credit_frame(5, 64));
+  peer.send(wire::credit_frame(5, 64));
   auto end = peer.answer(5);
   ASSERT_TRUE(end);
   EXPECT_EQ(end->header.kind, wire::FrameKind::end);

@@ -13,12 +13,6 @@ namespace fb = wire::fb;
 using fb::Op;
 using wire::FrameKind;
 
-std::string credit_frame(uint64_t id, uint32_t chunks) {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto body = wire::finish_body(builder, fb::CreateCredit(builder, chunks));
-  return wire::request_frame(Op::ReadRows, id, body, FrameKind::credit);
-}
-
 class StreamWaitTest : public testing::TestWithParam<std::tuple<const char*, bool>> {
  protected:
   static constexpr int kRows = 60;
@@ -94,7 +88,7 @@ TEST_P(StreamWaitTest, ARowThatWasBegunIsNotSentAgain) {
       Op::ReadRows, 5, wire::read_rows_body("t", {.ranges = {{row, row + '\0'}}, .credits = 1})));
   bed.world().run_for_us(5'000'000);
   EXPECT_EQ(reader.received.size(), 1u);
-  reader.send(credit_frame(5, 60));
+  reader.send(wire::credit_frame(5, 60));
   const auto end = reader.answer(5);
   ASSERT_TRUE(end);
   std::vector<std::string> cells;
@@ -123,7 +117,7 @@ TEST_P(StreamWaitTest, ARowThatWasBegunIsNotSentAgainAfterASplit) {
   split.add_row(at);
   ASSERT_EQ(peer.code_of(Op::SplitTablet, std::string(wire::finish_body(builder, split.Finish()))),
             Errc::ok);
-  reader.send(credit_frame(5, 60));
+  reader.send(wire::credit_frame(5, 60));
   ASSERT_TRUE(reader.answer(5));
   std::vector<std::string> cells;
   for (Answer& chunk : reader.received) {
@@ -149,7 +143,7 @@ TEST_P(StreamWaitTest, GoesOnExactlyWhereItStoodAfterItsCursorWasLetGo) {
   while (true) {
     bed.world().run_for_us(2'000'000);  // longer than a cursor is kept
     const size_t before = reader.received.size();
-    reader.send(credit_frame(5, 1));
+    reader.send(wire::credit_frame(5, 1));
     bed.world().run_for_us(100'000);
     ASSERT_GT(reader.received.size(), before);
     if (reader.received.back().header.kind == FrameKind::end) break;
@@ -166,7 +160,7 @@ TEST_P(StreamWaitTest, ALimitHoldsOverALostCursor) {
       wire::read_rows_body("t", {.limit = 20, .reversed = reversed(), .credits = 1})));
   for (int i = 0; i < 12; ++i) {
     bed.world().run_for_us(2'000'000);
-    reader.send(credit_frame(5, 1));
+    reader.send(wire::credit_frame(5, 1));
   }
   const auto end = reader.answer(5);
   ASSERT_TRUE(end);
@@ -185,7 +179,7 @@ TEST_P(StreamWaitTest, AWaitingStreamPinsNoFilesForLong) {
   uint64_t on_disk = 0;
   for (uint32_t i = 0; i < 2; ++i) on_disk += bed.node().engine(ShardId{i}).stats().tables_on_disk;
   EXPECT_EQ(bed.blobs_on_disk(), on_disk) << "files that nobody names are held";
-  reader.send(credit_frame(5, 64));
+  reader.send(wire::credit_frame(5, 64));
   ASSERT_TRUE(reader.answer(5));
   EXPECT_EQ(rows(), all_keys());
 }

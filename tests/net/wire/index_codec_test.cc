@@ -10,9 +10,9 @@
 namespace cellar::wire {
 namespace {
 
-constexpr uint8_t kStart = static_cast<uint8_t>(fb::RangeFlag::HasStart);
+constexpr uint8_t kHasStart = static_cast<uint8_t>(fb::RangeFlag::HasStart);
 constexpr uint8_t kOpen = static_cast<uint8_t>(fb::RangeFlag::StartOpen);
-constexpr uint8_t kEnd = static_cast<uint8_t>(fb::RangeFlag::HasEnd);
+constexpr uint8_t kHasEnd = static_cast<uint8_t>(fb::RangeFlag::HasEnd);
 constexpr uint8_t kClosed = static_cast<uint8_t>(fb::RangeFlag::EndClosed);
 
 // Empty: it was decoded.
@@ -48,8 +48,8 @@ TEST(ReadIndexCodec, WithoutConditionsTheWholeIndexIsRead) {
 TEST(ReadIndexCodec, EveryConditionIsTaken) {
   DecodedIndexRead read;
   ASSERT_EQ(decoded({.value = "",
-                     .qualifiers = PartRangeShape{"a", "b", kStart | kOpen | kEnd | kClosed},
-                     .time = fb::TimeRangeRec(1000, 2000, kStart | kEnd, 0, 0, 0),
+                     .qualifiers = PartRangeShape{"a", "b", kHasStart | kOpen | kHasEnd | kClosed},
+                     .time = fb::TimeRangeRec(1000, 2000, kHasStart | kHasEnd, 0, 0, 0),
                      .keys = {"r", "a"},
                      .whole_rows = true,
                      .filter = {filter_node(fb::FilterKind::PassAll)},
@@ -74,14 +74,14 @@ TEST(ReadIndexCodec, EveryConditionIsTaken) {
 
 TEST(ReadIndexCodec, AnAbsentBoundIsUnboundedAndItsOtherFlagIsNothing) {
   DecodedIndexRead read;
-  ASSERT_EQ(decoded({.values = PartRangeShape{"", "x", kOpen | kEnd},
-                     .time = fb::TimeRangeRec(5, 9, kEnd, 0, 0, 0)},
+  ASSERT_EQ(decoded({.values = PartRangeShape{"", "x", kOpen | kHasEnd},
+                     .time = fb::TimeRangeRec(5, 9, kHasEnd, 0, 0, 0)},
                     read),
             "");
   EXPECT_EQ(read.spec.values, (KeyPartRange{std::nullopt, "x", false, false}));
   EXPECT_EQ(read.spec.time->start_us, 0);
   EXPECT_EQ(read.spec.time->end_us, 9);
-  ASSERT_EQ(decoded({.values = PartRangeShape{"x", "", kStart | kClosed}}, read), "");
+  ASSERT_EQ(decoded({.values = PartRangeShape{"x", "", kHasStart | kClosed}}, read), "");
   EXPECT_EQ(read.spec.values, (KeyPartRange{"x", std::nullopt, false, false}));
 }
 
@@ -113,11 +113,11 @@ TEST(ReadIndexCodec, CellsAreExplainedAndWholeRowsAreNot) {
 TEST(ReadIndexCodec, MalformedRangesAreRefused) {
   EXPECT_EQ(refusal({.values = PartRangeShape{"a", "b", 0x80}}),
             "the range of values: flags 0x80 do not exist");
-  EXPECT_EQ(refusal({.qualifiers = PartRangeShape{"a", "b", kStart, 1}}),
+  EXPECT_EQ(refusal({.qualifiers = PartRangeShape{"a", "b", kHasStart, 1}}),
             "the range of qualifiers: a reserved field is not 0");
-  EXPECT_EQ(refusal({.time = fb::TimeRangeRec(1, 2, kStart | kOpen, 0, 0, 0)}),
+  EXPECT_EQ(refusal({.time = fb::TimeRangeRec(1, 2, kHasStart | kOpen, 0, 0, 0)}),
             fmt::format("the range of time: flags {:#x} do not exist", kOpen));
-  EXPECT_EQ(refusal({.time = fb::TimeRangeRec(1, 2, kStart, 0, 0, 1)}),
+  EXPECT_EQ(refusal({.time = fb::TimeRangeRec(1, 2, kHasStart, 0, 0, 1)}),
             "the range of time: a reserved field is not 0");
   EXPECT_EQ(refusal({.keys = {""}}), "a row key is empty");
 }

@@ -318,4 +318,22 @@ inline std::string bind_frame(uint32_t handle, const BindShape& to) {
   return request_frame(fb::Op::None, 0, body, FrameKind::bind, 0, handle);
 }
 
+inline std::string split_body(uint64_t tablet, std::string_view row) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto bytes = bytes_vector(builder, row);
+  return std::string(finish_body(builder, fb::CreateSplitTabletRequest(builder, 0, tablet, bytes)));
+}
+
+inline std::string move_body(uint64_t tablet, uint32_t shard) {
+  flatbuffers::FlatBufferBuilder builder;
+  return std::string(finish_body(builder, fb::CreateMoveTabletRequest(builder, 0, tablet, shard)));
+}
+
+// For the chunks of a ReadRows.
+inline std::string credit_frame(uint64_t id, uint32_t chunks) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto body = finish_body(builder, fb::CreateCredit(builder, chunks));
+  return request_frame(fb::Op::ReadRows, id, body, FrameKind::credit);
+}
+
 }  // namespace cellar::wire

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/support/durations.h"
+
 namespace cellar::process {
 namespace {
 
@@ -15,7 +17,6 @@ constexpr int64_t kMostLifeUs = 3'000'000;  // the longest own expiry of a cell
 constexpr int64_t kBriefUs = 200'000;       // of a cell that the trial wants to see dead
 constexpr int64_t kRenewalUs = 1'200'000;   // within it an anchor is written
 constexpr int64_t kOneInDrifts = 2'000;     // 500 ppm
-constexpr int64_t kSecondUs = 1'000'000;
 constexpr int64_t kHourUs = 3'600 * kSecondUs;
 
 std::string row_name(uint64_t n) { return fmt::format("r{}", n); }
