@@ -14,7 +14,7 @@
 namespace cellar::bench {
 namespace {
 
-constexpr int64_t kCallUs = 5'000'000;
+constexpr int64_t kEtcdCallUs = 5'000'000;
 constexpr int64_t kLeaseSeconds = 5;
 constexpr int kTimes = 50;
 
@@ -65,7 +65,7 @@ class Etcd {
   Async<etcd::Revision> put(std::string value, etcd::LeaseId lease = etcd::kNoLease) {
     etcd::Txn txn;
     txn.then = {etcd::Put{key_, std::move(value), lease}};
-    const auto outcome = co_await port_->txn(std::move(txn), kCallUs);
+    const auto outcome = co_await port_->txn(std::move(txn), kEtcdCallUs);
     CHECK(outcome, "{}", outcome.error().to_string());
     CHECK(std::holds_alternative<etcd::Done>(*outcome), "a transaction was not done");
     co_return std::get<etcd::Done>(*outcome).revision;
@@ -87,7 +87,7 @@ class Etcd {
       etcd::Range range;
       range.keys = etcd::Keys::one(key_);
       const int64_t began_us = steady_us();
-      const auto read = co_await port_->range(std::move(range), kCallUs);
+      const auto read = co_await port_->range(std::move(range), kEtcdCallUs);
       CHECK(read, "{}", read.error().to_string());
       taken_us.push_back(steady_us() - began_us);
     }
@@ -105,7 +105,7 @@ class Etcd {
   // Waits until the watch tells a change of this kind.
   static Async<void> until(etcd::Watch& watch, etcd::Change::Kind kind) {
     while (true) {
-      const auto news = co_await watch.next(4 * kCallUs);
+      const auto news = co_await watch.next(4 * kEtcdCallUs);
       CHECK(news, "{}", news.error().to_string());
       const auto* changes = std::get_if<etcd::Changes>(&*news);
       if (changes != nullptr && changes->changes.front().kind == kind) co_return;
@@ -141,7 +141,7 @@ class Etcd {
   // The time from the grant of a lease, which is not renewed, to the event that removes its key.
   Async<double> lease_end() {
     const int64_t began_us = steady_us();
-    const auto granted = co_await port_->grant(etcd::kNoLease, kLeaseSeconds, kCallUs);
+    const auto granted = co_await port_->grant(etcd::kNoLease, kLeaseSeconds, kEtcdCallUs);
     CHECK(granted, "{}", granted.error().to_string());
     CHECK(std::holds_alternative<etcd::Granted>(*granted), "a lease was not granted");
     const etcd::Revision revision = co_await put("leased", std::get<etcd::Granted>(*granted).id);

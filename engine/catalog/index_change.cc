@@ -29,7 +29,7 @@ IndexSchema index_of(const IndexSpec& spec, Profile profile, uint64_t id) {
 }
 
 // In a table with the families that it names, each without a rule.
-Result<void> validate_spec(const IndexSpec& spec) {
+Result<void> validate_index_spec(const IndexSpec& spec) {
   const IndexSchema index = index_of(spec, Profile::none, 1);
   std::set<std::string_view> names = {index.family};
   for (const IndexColumn& column : index.covered) names.insert(column.family);
@@ -82,7 +82,7 @@ Result<void> validate_indexes(const TableChange& change) {
     if (named.insert(name).second) continue;
     return fail(Errc::invalid_argument, "index '{}' is named twice in one change", name);
   }
-  for (const IndexSpec& index : change.add_indexes) TRY_VOID(validate_spec(index));
+  for (const IndexSpec& index : change.add_indexes) TRY_VOID(validate_index_spec(index));
   for (const IndexChange& index : change.alter_indexes) TRY_VOID(validate_parts(index));
   return {};
 }

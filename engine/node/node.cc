@@ -16,7 +16,7 @@ Node::~Node() = default;
 
 namespace {
 
-Async<Result<std::unique_ptr<Node>>> open_node(std::unique_ptr<NodeParts> parts) {
+Async<Result<std::unique_ptr<Node>>> open_parts(std::unique_ptr<NodeParts> parts) {
   Recovery recovery(*parts);
   auto ran = co_await recovery.run();
   if (!ran) {
@@ -31,16 +31,16 @@ Async<Result<std::unique_ptr<Node>>> open_node(std::unique_ptr<NodeParts> parts)
 
 Async<Result<std::unique_ptr<Node>>> Node::open(EngineOptions options, std::vector<ShardEnv> shards,
                                                 ManifestStore& manifest, Mailboxes& mailboxes) {
-  return open_node(std::make_unique<NodeParts>(std::move(options), std::move(shards), manifest,
-                                               mailboxes, std::nullopt));
+  return open_parts(std::make_unique<NodeParts>(std::move(options), std::move(shards), manifest,
+                                                mailboxes, std::nullopt));
 }
 
 Async<Result<std::unique_ptr<Node>>> Node::open_read_only(EngineOptions options,
                                                           std::vector<ShardEnv> shards,
                                                           ManifestStore& manifest,
                                                           Mailboxes& mailboxes, Error why) {
-  return open_node(std::make_unique<NodeParts>(std::move(options), std::move(shards), manifest,
-                                               mailboxes, std::move(why)));
+  return open_parts(std::make_unique<NodeParts>(std::move(options), std::move(shards), manifest,
+                                                mailboxes, std::move(why)));
 }
 
 const Error* Node::read_only_start() const {

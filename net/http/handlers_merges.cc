@@ -45,7 +45,7 @@ json::value running_value(const engine::RunningMerge& merge, size_t shard, std::
           {"read_entries", merge.read_entries}, {"written_bytes", merge.written_bytes}};
 }
 
-std::string_view name_of(const TableReadings& tables, TableId id) {
+std::string_view table_name(const TableReadings& tables, TableId id) {
   const auto table = std::ranges::find(tables.tables, id, &TableReading::id);
   return table == tables.tables.end() ? "" : std::string_view(table->name);
 }
@@ -68,7 +68,7 @@ Async<HttpResponse> handle_compactions(HttpNode& node, const HttpRequest&) {
     ended += reading->shards[i].engine.compactions;
     const engine::RunningMerge& merge = reading->shards[i].figures.merge;
     if (merge.tablet != TabletId{}) {
-      running.push_back(running_value(merge, i, name_of(*tables, merge.table)));
+      running.push_back(running_value(merge, i, table_name(*tables, merge.table)));
     }
     const ShardId id{static_cast<uint32_t>(i)};
     auto look = [&served, id] { return read_merges(served.on(id)); };
@@ -78,7 +78,7 @@ Async<HttpResponse> handle_compactions(HttpNode& node, const HttpRequest&) {
       kept, [](const auto& a, const auto& b) { return a.first.ended_us > b.first.ended_us; });
   json::array recent;
   for (const auto& [merge, shard] : kept) {
-    recent.push_back(record_value(merge, shard, name_of(*tables, merge.table)));
+    recent.push_back(record_value(merge, shard, table_name(*tables, merge.table)));
   }
   co_return json_response(
       {{"ended", ended}, {"running", std::move(running)}, {"recent", std::move(recent)}});

@@ -39,7 +39,7 @@ struct IndexWalk {
   bool is_full() const { return found.hits.size() >= request.hits || bytes >= kMaxBrowsedBytes; }
 };
 
-size_t bytes_of(const engine::IndexBatch& batch) {
+size_t batch_bytes(const engine::IndexBatch& batch) {
   size_t bytes = 0;
   for (const IndexHit& hit : batch.hits) bytes += hit.bytes();
   return bytes;
@@ -54,7 +54,8 @@ Async<Result<void>> fill(ShardServer& owner, Source& source, const IndexWalk& wa
   CO_TRY(const auto scan, owner.engine().open_index(source.tablet, source.epoch, spec));
   const auto goes_on = [&] {
     return !source.batch.done && source.batch.hits.size() < walk.limits.hits &&
-           bytes_of(source.batch) < walk.limits.bytes && owner.timers().now_us() <= walk.until_us;
+           batch_bytes(source.batch) < walk.limits.bytes &&
+           owner.timers().now_us() <= walk.until_us;
   };
   do {
     CO_TRY_VOID(co_await scan->next(source.batch, walk.limits));

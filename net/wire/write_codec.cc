@@ -190,7 +190,8 @@ Result<void> decode_list(const Recs* recs, Arena& arena, std::vector<Mutation>& 
   return {};
 }
 
-Result<void> decode_rule(const fb::ModifyRec& rec, size_t index, Arena& arena, ModifyRule& out) {
+Result<void> decode_modify_rule(const fb::ModifyRec& rec, size_t index, Arena& arena,
+                                ModifyRule& out) {
   if (rec.kind() != static_cast<uint8_t>(fb::ModifyKind::Append) &&
       rec.kind() != static_cast<uint8_t>(fb::ModifyKind::Increment)) {
     return fail(Errc::invalid_argument, "rule {}: kind {} does not exist", index, rec.kind());
@@ -249,7 +250,7 @@ Result<void> decode(const fb::ReadModifyWriteRowRequest& request, DecodedConditi
   }
   if (request.rules()->size() == 0) return fail(Errc::invalid_argument, "there are no rules");
   for (uint32_t i = 0; i < request.rules()->size(); ++i) {
-    TRY_VOID(decode_rule(*request.rules()->Get(i), i, arena, out.rules.emplace_back()));
+    TRY_VOID(decode_modify_rule(*request.rules()->Get(i), i, arena, out.rules.emplace_back()));
   }
   return {};
 }

@@ -31,7 +31,7 @@ std::string verified_text(const TableReclaim& table, int64_t now_us) {
   return text;
 }
 
-void print_table(const Session& session, const TableReclaim& table, int64_t now_us) {
+void print_reclaimed(const Session& session, const TableReclaim& table, int64_t now_us) {
   const Console& console = session.console;
   const ReclaimFigures& of = table.figures;
   console.print("{}: {} live, {} dead, of it {} overdue (dead for more than {})\n", table.name,
@@ -73,7 +73,7 @@ std::string amounts(const ReclaimFile& file, int64_t now_us) {
 
 void print_report(const Session& session, const ReclaimReport& report) {
   const Console& console = session.console;
-  for (const TableReclaim& table : report.tables) print_table(session, table, report.now_us);
+  for (const TableReclaim& table : report.tables) print_reclaimed(session, table, report.now_us);
   for (const ReclaimFile& file : report.files) {
     console.print("file {} of tablet {} ({}): {}\n", blob_name(file.blob), file.tablet_id,
                   amounts(file, report.now_us), reason_text(file, report.now_us));

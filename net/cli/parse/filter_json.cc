@@ -99,7 +99,8 @@ Result<void> only_keys(std::string_view name, const json::object& object,
 
 Result<Filter> parse(const json::value& value, int64_t now_us);
 
-Result<Filter> parse_range(std::string_view name, const json::object& object, int64_t now_us) {
+Result<Filter> parse_filter_range(std::string_view name, const json::object& object,
+                                  int64_t now_us) {
   if (name == "time_range") {
     TRY_VOID(only_keys(name, object, {"start", "end"}));
     TRY(const auto start_us, time(object, "start", now_us));
@@ -153,7 +154,7 @@ Result<Filter> parse(const json::value& value, int64_t now_us) {
       name == "column_range") {
     if (!inner.is_object()) return wrong(name, "an object");
     return name == "condition" ? parse_condition(inner.as_object(), now_us)
-                               : parse_range(name, inner.as_object(), now_us);
+                               : parse_filter_range(name, inner.as_object(), now_us);
   }
   if (const Word* plain = find_word(kPlain, name)) {
     if (!inner.is_bool() || !inner.as_bool()) return wrong(name, "true");

@@ -13,7 +13,7 @@ using client::RetentionRule;
 
 namespace {
 
-constexpr int kMaxRuleDepth = 16;  // nested groups, SEMANTICS 3
+constexpr int kMaxJsonRuleDepth = 16;  // nested groups, SEMANTICS 3
 // A group is an object and an array, inside the array of families.
 constexpr size_t kMaxTableJsonDepth = 64;
 
@@ -31,11 +31,11 @@ std::string rule_json(const RetentionRule& rule) {
                      json_list(rule.parts, rule_json));
 }
 
-Result<RetentionRule> parse_rule(const json::value& value, int depth) {
+Result<RetentionRule> parse_rule_json(const json::value& value, int depth) {
   const json::object* object = value.if_object();
-  if (!object || object->size() != 1 || depth > kMaxRuleDepth + 1) {
+  if (!object || object->size() != 1 || depth > kMaxJsonRuleDepth + 1) {
     return fail(Errc::invalid_argument,
-                "a rule is not an object of one member in {} groups at most", kMaxRuleDepth);
+                "a rule is not an object of one member in {} groups at most", kMaxJsonRuleDepth);
   }
   const auto& member = *object->begin();
   if (member.key() == "max_versions" || member.key() == "max_age_us") {
@@ -52,7 +52,7 @@ Result<RetentionRule> parse_rule(const json::value& value, int depth) {
   }
   std::vector<RetentionRule> parts;
   for (const json::value& part : member.value().get_array()) {
-    TRY(parts.emplace_back(), parse_rule(part, depth + 1));
+    TRY(parts.emplace_back(), parse_rule_json(part, depth + 1));
   }
   return any ? RetentionRule::any_of(std::move(parts)) : RetentionRule::all_of(std::move(parts));
 }
@@ -76,7 +76,7 @@ Result<client::FamilySpec> parse_family(const json::value& value) {
   if (family.name.empty()) return fail(Errc::invalid_argument, "a family has no name");
   if (const json::value* rule = object->if_contains("retention")) {
     family.rule_given = true;
-    TRY(family.rule, parse_rule(*rule, 1));
+    TRY(family.rule, parse_rule_json(*rule, 1));
   }
   const std::string_view meaning = text_of(*object, "timestamps");
   if (meaning == "expiry") family.timestamps = client::TimestampMeaning::expiry;

@@ -33,7 +33,7 @@ std::optional<RetentionRule> rule_of(const flatbuffers::Vector<const fb::RuleNod
   return rule_of(*nodes, next, 0);
 }
 
-FamilySpec family_of(const fb::FamilySpec& from) {
+FamilySpec decoded_family(const fb::FamilySpec& from) {
   FamilySpec to;
   to.name = text_of(from.name());
   to.rule_given = from.rule_given();
@@ -404,7 +404,7 @@ Result<TableDescription> decode_table(const Answer& answer) {
   table.version = reply->version();
   table.granularity = static_cast<Granularity>(reply->granularity());
   table.profile = static_cast<Profile>(reply->profile());
-  each_of(reply->families(), table.families, family_of);
+  each_of(reply->families(), table.families, decoded_family);
   if (const fb::TableOptions* options = reply->options()) {
     table.options.durability = enum_of<Durability>(options->durability());
     table.options.compression = enum_of<Compression>(options->compression());

@@ -6,7 +6,7 @@ namespace cellar::client {
 
 namespace {
 
-Result<IndexSpec> index_of(const fb::IndexSpec& from) {
+Result<IndexSpec> decoded_index(const fb::IndexSpec& from) {
   IndexSpec to;
   to.name = text_of(from.name());
   to.family = text_of(from.family());
@@ -50,7 +50,7 @@ Result<IndexCheck> check_of(const fb::CheckIndexReply& from) {
 Result<std::vector<IndexSpec>> indexes_of(const fb::TableDescription& table) {
   std::vector<IndexSpec> indexes;
   for (uint32_t i = 0; table.indexes() && i < table.indexes()->size(); ++i) {
-    TRY(IndexSpec index, index_of(*table.indexes()->Get(i)));
+    TRY(IndexSpec index, decoded_index(*table.indexes()->Get(i)));
     indexes.push_back(std::move(index));
   }
   return indexes;
@@ -62,7 +62,7 @@ Result<std::vector<IndexDescription>> decode_indexes(const Answer& answer) {
   for (uint32_t i = 0; reply->indexes() && i < reply->indexes()->size(); ++i) {
     const fb::IndexDescription& from = *reply->indexes()->Get(i);
     IndexDescription& to = indexes.emplace_back();
-    TRY(to.index, index_of(*from.index()));
+    TRY(to.index, decoded_index(*from.index()));
     to.ready = from.ready();
     to.done_bytes = from.done_bytes();
     to.total_bytes = from.total_bytes();

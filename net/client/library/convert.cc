@@ -20,11 +20,11 @@ std::optional<client::Token> token_of(const std::optional<std::string>& token,
   return client::Token{*token, issued_us};
 }
 
-client::RetentionRule rule_of(const v0::Rule& rule) {
+client::RetentionRule converted_rule(const v0::Rule& rule) {
   client::RetentionRule made;
   made.kind = static_cast<client::RetentionRule::Kind>(rule.kind);
   made.value = rule.value;
-  for (const v0::Rule& part : rule.parts) made.parts.push_back(rule_of(part));
+  for (const v0::Rule& part : rule.parts) made.parts.push_back(converted_rule(part));
   return made;
 }
 
@@ -196,7 +196,7 @@ client::DropRows to_internal(const v0::DropRows& drop) {
 
 std::optional<client::RetentionRule> to_internal(const std::optional<v0::Rule>& rule) {
   if (!rule) return std::nullopt;
-  return rule_of(*rule);
+  return converted_rule(*rule);
 }
 
 client::TableSpec to_internal(const v0::TableSpec& spec) {

@@ -6,7 +6,7 @@
 namespace cellar::server {
 namespace {
 
-using SettingKind = Setting::Kind;
+using Kind = Setting::Kind;
 
 struct Section {
   std::string_view name;  // "" for settings before the first section
@@ -68,7 +68,7 @@ std::string toml_string(std::string_view text) {
 // The value as TOML.
 std::string toml_value(const Setting& setting, const ServerOptions& options) {
   const std::string value = value_of(setting, options);
-  const bool bare = setting.kind == SettingKind::flag || setting.kind == SettingKind::count;
+  const bool bare = setting.kind == Kind::flag || setting.kind == Kind::count;
   return bare ? value : toml_string(value);
 }
 
@@ -110,9 +110,9 @@ std::string_view about_program() {
 
 std::string help_of(const Setting& setting) {
   std::string help(setting.help);
-  if (setting.kind != SettingKind::text) help += fmt::format(" ({}", kind_name(setting.kind));
+  if (setting.kind != Kind::text) help += fmt::format(" ({}", kind_name(setting.kind));
   if (const std::string bounds = bounds_of(setting); !bounds.empty()) help += ", " + bounds;
-  if (setting.kind != SettingKind::text) help += ")";
+  if (setting.kind != Kind::text) help += ")";
   const std::string fallback = default_of(setting);
   if (!fallback.empty()) help += fmt::format(" [default: {}]", fallback);
   if (setting.change == Setting::Change::reload) help += " [reload]";

@@ -11,7 +11,7 @@
 namespace cellar::server {
 namespace {
 
-using SettingKind = Setting::Kind;
+using Kind = Setting::Kind;
 using Change = Setting::Change;
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
@@ -54,7 +54,7 @@ std::string format_units(int64_t value, std::span<const Unit> units) {
 }
 
 template <class Field>
-Setting number(std::string_view name, SettingKind kind, int64_t min, int64_t max, Field field,
+Setting number(std::string_view name, Kind kind, int64_t min, int64_t max, Field field,
                std::string_view help, Change change = Change::restart) {
   Setting s{name, kind, help, min, max, {}, {}, {}, {}, change};
   s.number_of = [field](const ServerOptions& o) {
@@ -90,7 +90,7 @@ Result<void> set_nodes(ServerOptions& options, std::string_view value) {
 template <class Field>
 Setting text(std::string_view name, Field field, std::string_view help,
              Change change = Change::restart) {
-  Setting s{name, SettingKind::text, help, 0, 0, {}, {}, {}, {}, change};
+  Setting s{name, Kind::text, help, 0, 0, {}, {}, {}, {}, change};
   s.text_of = [field](const ServerOptions& o) { return field(const_cast<ServerOptions&>(o)); };
   s.set_text = [field](ServerOptions& o, std::string_view value) -> Result<void> {
     field(o) = value;
@@ -121,7 +121,7 @@ Result<engine::IndexParts> parse_index_parts(std::string_view text) {
 template <class Field, class Name, class Parse>
 Setting choice(std::string_view name, Field field, Name name_of, Parse parse, std::string_view help,
                Change change = Change::restart) {
-  Setting s{name, SettingKind::text, help, 0, 0, {}, {}, {}, {}, change};
+  Setting s{name, Kind::text, help, 0, 0, {}, {}, {}, {}, change};
   s.text_of = [field, name_of](const ServerOptions& o) {
     return std::string(name_of(field(const_cast<ServerOptions&>(o))));
   };
@@ -135,26 +135,25 @@ Setting choice(std::string_view name, Field field, Name name_of, Parse parse, st
 #define FIELD(member) [](ServerOptions& o) -> auto& { return o.member; }
 
 void add_balance(std::vector<Setting>& all) {
-  all.push_back(number("balance.enabled", SettingKind::flag, 0, 1, FIELD(balance.enabled),
+  all.push_back(number("balance.enabled", Kind::flag, 0, 1, FIELD(balance.enabled),
                        "automatic split, merge and move of tablets", Change::reload));
-  all.push_back(number("balance.interval", SettingKind::duration, 10 * kMs, 3600 * kSecond,
+  all.push_back(number("balance.interval", Kind::duration, 10 * kMs, 3600 * kSecond,
                        FIELD(balance.interval_us), "interval of the balancer's decisions",
                        Change::reload));
-  all.push_back(number("balance.split", SettingKind::bytes, kMiB, kTiB, FIELD(balance.split_bytes),
+  all.push_back(number("balance.split", Kind::bytes, kMiB, kTiB, FIELD(balance.split_bytes),
                        "size at which a tablet is split", Change::reload));
-  all.push_back(number(
-      "balance.early_split", SettingKind::bytes, 64 * kKiB, kTiB, FIELD(balance.early_split_bytes),
-      "size at which a table with fewer tablets than shards is split", Change::reload));
-  all.push_back(number(
-      "balance.early_load", SettingKind::count, 1, 1'000'000'000, FIELD(balance.early_split_load),
-      "requests per second at which a table with fewer tablets than shards is split",
-      Change::reload));
   all.push_back(
-      number("balance.merge_after", SettingKind::duration, kSecond, 365 * kDay,
-             FIELD(balance.merge_idle_us),
-             "time after which a tablet that has lost its data is merged with a neighbour",
+      number("balance.early_split", Kind::bytes, 64 * kKiB, kTiB, FIELD(balance.early_split_bytes),
+             "size at which a table with fewer tablets than shards is split", Change::reload));
+  all.push_back(
+      number("balance.early_load", Kind::count, 1, 1'000'000'000, FIELD(balance.early_split_load),
+             "requests per second at which a table with fewer tablets than shards is split",
              Change::reload));
-  all.push_back(number("balance.per_minute", SettingKind::count, 1, 6000, FIELD(balance.per_minute),
+  all.push_back(number(
+      "balance.merge_after", Kind::duration, kSecond, 365 * kDay, FIELD(balance.merge_idle_us),
+      "time after which a tablet that has lost its data is merged with a neighbour",
+      Change::reload));
+  all.push_back(number("balance.per_minute", Kind::count, 1, 6000, FIELD(balance.per_minute),
                        "maximum number of splits, merges and moves per minute", Change::reload));
 }
 
@@ -164,19 +163,19 @@ void add_backup(std::vector<Setting>& all) {
                      "rados:POOL/NAME in a Ceph cluster, separated by commas; none: backups are "
                      "disabled",
                      Change::reload));
-  all.push_back(number("backup.every", SettingKind::duration, 0, 365 * kDay, FIELD(backup.every_us),
+  all.push_back(number("backup.every", Kind::duration, 0, 365 * kDay, FIELD(backup.every_us),
                        "time between backups that the node takes by itself; 0: none",
                        Change::reload));
   all.push_back(text("backup.into", FIELD(backup.into),
                      "directory or rados:POOL/NAME of these backups, within backup.directories",
                      Change::reload));
-  all.push_back(number("backup.keep", SettingKind::count, 1, 10'000, FIELD(backup.keep),
+  all.push_back(number("backup.keep", Kind::count, 1, 10'000, FIELD(backup.keep),
                        "newest backups in backup.into that are kept when another was taken",
                        Change::reload));
-  all.push_back(number(
-      "backup.keep_for", SettingKind::duration, 0, 3650 * kDay, FIELD(backup.keep_for_us),
-      "age beyond which these are not kept either, except the newest; 0: any age", Change::reload));
-  all.push_back(number("backup.rate", SettingKind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
+  all.push_back(number("backup.keep_for", Kind::duration, 0, 3650 * kDay, FIELD(backup.keep_for_us),
+                       "age beyond which these are not kept either, except the newest; 0: any age",
+                       Change::reload));
+  all.push_back(number("backup.rate", Kind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
                        "bytes that a backup reads and writes per second; 0: unlimited",
                        Change::reload));
 }
@@ -192,7 +191,7 @@ void add_ceph(std::vector<Setting>& all) {
 
 void add_security(std::vector<Setting>& all) {
   all.push_back(
-      number("security.insecure", SettingKind::flag, 0, 1, FIELD(security.insecure),
+      number("security.insecure", Kind::flag, 0, 1, FIELD(security.insecure),
              "serve other machines without authentication: every client may do everything"));
   all.push_back(text("security.certificate", FIELD(security.certificate),
                      "PEM file of the node's certificate chain; enables TLS"));
@@ -203,11 +202,10 @@ void add_security(std::vector<Setting>& all) {
   all.push_back(
       text("security.principals", FIELD(security.principals),
            "TOML file of principals and their roles; without it clients are not authenticated"));
-  all.push_back(number("security.audit_file", SettingKind::bytes, 64 * kKiB, kGiB,
+  all.push_back(number("security.audit_file", Kind::bytes, 64 * kKiB, kGiB,
                        FIELD(security.audit_file_bytes),
                        "size at which the security log begins another file"));
-  all.push_back(number("security.audit_files", SettingKind::count, 1, 10'000,
-                       FIELD(security.audit_files),
+  all.push_back(number("security.audit_files", Kind::count, 1, 10'000, FIELD(security.audit_files),
                        "number of files of the security log that are kept"));
 }
 
@@ -232,7 +230,7 @@ void add_proxy(std::vector<Setting>& all) {
                                  "HOST:PORT at which clients reach this node, sent in the hello"));
   Setting trusted;
   trusted.name = "proxy.trusted";
-  trusted.kind = SettingKind::text;
+  trusted.kind = Kind::text;
   trusted.help = "networks whose PROXY headers (version 2) are accepted, separated by commas";
   trusted.text_of = [](const ServerOptions& o) { return o.net.proxy.trusted.to_string(); };
   trusted.set_text = [](ServerOptions& o, std::string_view value) -> Result<void> {
@@ -240,11 +238,11 @@ void add_proxy(std::vector<Setting>& all) {
     return {};
   };
   all.push_back(std::move(trusted));
-  all.push_back(number("proxy.required", SettingKind::flag, 0, 1, FIELD(net.proxy.required),
+  all.push_back(number("proxy.required", Kind::flag, 0, 1, FIELD(net.proxy.required),
                        "connections from proxy.trusted must send a PROXY header"));
   Setting owners;
   owners.name = "cluster.owners";
-  owners.kind = SettingKind::text;
+  owners.kind = Kind::text;
   owners.help =
       "owners of tables, as TABLE=HOST:PORT or PREFIX*=HOST:PORT with the advertise of the node";
   owners.text_of = [](const ServerOptions& o) { return o.owners.to_string(); };
@@ -258,13 +256,11 @@ void add_proxy(std::vector<Setting>& all) {
 }
 
 void add_memory(std::vector<Setting>& all) {
-  all.push_back(number("memory.total", SettingKind::bytes, 64 * kMiB, kTiB,
-                       FIELD(engine.memory_bytes),
+  all.push_back(number("memory.total", Kind::bytes, 64 * kMiB, kTiB, FIELD(engine.memory_bytes),
                        "memory for memtables, caches and table metadata"));
-  all.push_back(number("memory.memtable", SettingKind::bytes, 64 * kKiB, kGiB,
+  all.push_back(number("memory.memtable", Kind::bytes, 64 * kKiB, kGiB,
                        FIELD(engine.memtable_bytes), "size at which a memtable is flushed"));
-  all.push_back(number("memory.row_cache", SettingKind::count, 0, 25,
-                       FIELD(engine.row_cache_percent),
+  all.push_back(number("memory.row_cache", Kind::count, 0, 25, FIELD(engine.row_cache_percent),
                        "percent of memory.total for results of point reads of hot rows; 0: none"));
 }
 
@@ -274,18 +270,17 @@ std::vector<Setting> make_settings() {
   all.push_back(
       text("listen", FIELD(listen), "HOST:PORT to listen on; port 0 chooses a free port"));
   add_proxy(all);
-  all.push_back(number("shards", SettingKind::count, 0, Mailbox::kMaxShards, FIELD(shards),
+  all.push_back(number("shards", Kind::count, 0, Mailbox::kMaxShards, FIELD(shards),
                        "number of shards, one core each; 0: one per core"));
-  all.push_back(number("pin", SettingKind::flag, 0, 1, FIELD(pin),
+  all.push_back(number("pin", Kind::flag, 0, 1, FIELD(pin),
                        "pin each shard to a core of its own if there are enough cores"));
-  all.push_back(number("drain_within", SettingKind::duration, 0, 600 * kSecond,
-                       FIELD(net.drain_within_us),
+  all.push_back(number("drain_within", Kind::duration, 0, 600 * kSecond, FIELD(net.drain_within_us),
                        "how long a stopping node reports that it drains and continues to serve; "
                        "less if no client is connected",
                        Change::reload));
-  all.push_back(
-      number("slow_request", SettingKind::duration, 0, 600 * kSecond, FIELD(net.slow_request_us),
-             "a request that took this long is logged with its stages; 0: none", Change::reload));
+  all.push_back(number("slow_request", Kind::duration, 0, 600 * kSecond, FIELD(net.slow_request_us),
+                       "a request that took this long is logged with its stages; 0: none",
+                       Change::reload));
   all.push_back(text("http.listen", FIELD(http.listen),
                      "HOST:PORT for health, metrics, admin API and console; empty: none"));
   all.push_back(
@@ -299,58 +294,53 @@ std::vector<Setting> make_settings() {
   all.push_back(choice("io.backend", FIELD(io), io_backend_name, parse_io_backend,
                        "I/O backend: auto, io_uring, threads"));
   add_memory(all);
-  all.push_back(number("log.periodic_interval", SettingKind::duration, kMs, 60 * kSecond,
+  all.push_back(number("log.periodic_interval", Kind::duration, kMs, 60 * kSecond,
                        FIELD(engine.periodic_interval_us),
                        "time within which 'periodic' writes are on disk"));
-  all.push_back(number("log.segment", SettingKind::bytes, kMiB, kGiB,
-                       FIELD(engine.log_segment_bytes), "size of a log segment"));
-  all.push_back(number("tables.bytes", SettingKind::bytes, kMiB, 16 * kGiB,
-                       FIELD(engine.table_bytes),
+  all.push_back(number("log.segment", Kind::bytes, kMiB, kGiB, FIELD(engine.log_segment_bytes),
+                       "size of a log segment"));
+  all.push_back(number("tables.bytes", Kind::bytes, kMiB, 16 * kGiB, FIELD(engine.table_bytes),
                        "size at which compaction ends a table on disk and begins the next one"));
   all.push_back(choice("tables.index_parts", FIELD(engine.index_parts), index_parts_name,
                        parse_index_parts,
                        "partitioned index and filters of tables, loaded on demand: automatic (once "
                        "whole ones take a quarter of the cache), always, never"));
-  all.push_back(number("tables.scrub_every", SettingKind::duration, 0, 365 * kDay,
+  all.push_back(number("tables.scrub_every", Kind::duration, 0, 365 * kDay,
                        FIELD(engine.scrub_every_us),
                        "time within which every table on disk is read and its checksums are "
                        "verified, at a bounded rate; 0: never"));
-  all.push_back(number("disk.reserve", SettingKind::bytes, 0, kTiB, FIELD(disk.reserve_bytes),
+  all.push_back(number("disk.reserve", Kind::bytes, 0, kTiB, FIELD(disk.reserve_bytes),
                        "free disk space below which only writes that free space are accepted; the "
                        "rest is for reclaiming; 0: none",
                        Change::reload));
-  all.push_back(number("clock.max_trusted_gap", SettingKind::duration, 0, 3650 * kDay,
+  all.push_back(number("clock.max_trusted_gap", Kind::duration, 0, 3650 * kDay,
                        FIELD(engine.max_trusted_gap_us),
                        "time that may pass during a reboot of the machine without being held"));
-  all.push_back(number("tokens.window", SettingKind::duration, kSecond, kDay,
+  all.push_back(number("tokens.window", Kind::duration, kSecond, kDay,
                        FIELD(engine.token_window_us),
                        "time within which a write repeated with its token gets its first answer"));
-  all.push_back(number("tokens.memory", SettingKind::bytes, 64 * kKiB, kTiB,
-                       FIELD(engine.token_bytes),
+  all.push_back(number("tokens.memory", Kind::bytes, 64 * kKiB, kTiB, FIELD(engine.token_bytes),
                        "memory for tokens; at most an eighth of memory.total is used"));
   add_balance(all);
-  all.push_back(number("limits.cell", SettingKind::bytes, kKiB, 100 * kMiB,
+  all.push_back(number("limits.cell", Kind::bytes, kKiB, 100 * kMiB,
                        FIELD(engine.limits.cell_bytes), "largest value of a cell"));
-  all.push_back(number("limits.row", SettingKind::bytes, kKiB, 120 * kMiB,
-                       FIELD(engine.limits.row_bytes), "largest mutation of a row"));
-  all.push_back(number("limits.in_flight", SettingKind::count, 1, wire::kMaxInFlight,
-                       FIELD(net.in_flight),
+  all.push_back(number("limits.row", Kind::bytes, kKiB, 120 * kMiB, FIELD(engine.limits.row_bytes),
+                       "largest mutation of a row"));
+  all.push_back(number("limits.in_flight", Kind::count, 1, wire::kMaxInFlight, FIELD(net.in_flight),
                        "maximum number of unanswered requests of a connection", Change::reload));
-  all.push_back(number("limits.connections", SettingKind::count, 1, 1'000'000,
-                       FIELD(net.connections), "maximum number of connections of a shard",
-                       Change::reload));
-  all.push_back(number("timeouts.idle", SettingKind::duration, 0, 30 * kDay,
-                       FIELD(net.idle_timeout_us),
+  all.push_back(number("limits.connections", Kind::count, 1, 1'000'000, FIELD(net.connections),
+                       "maximum number of connections of a shard", Change::reload));
+  all.push_back(number("timeouts.idle", Kind::duration, 0, 30 * kDay, FIELD(net.idle_timeout_us),
                        "time after which an idle connection is closed; 0: never", Change::reload));
-  all.push_back(number("timeouts.handshake", SettingKind::duration, kMs, 600 * kSecond,
+  all.push_back(number("timeouts.handshake", Kind::duration, kMs, 600 * kSecond,
                        FIELD(net.handshake_timeout_us),
                        "time within which preface and hello must arrive", Change::reload));
-  all.push_back(number("timeouts.stall", SettingKind::duration, kMs, 600 * kSecond,
+  all.push_back(number("timeouts.stall", Kind::duration, kMs, 600 * kSecond,
                        FIELD(net.stall_timeout_us),
                        "time after which a connection is closed if a partly received frame "
                        "averages less than 1 KiB/s, or if the client receives none of its answers",
                        Change::reload));
-  all.push_back(number("timeouts.drain", SettingKind::duration, 0, 600 * kSecond,
+  all.push_back(number("timeouts.drain", Kind::duration, 0, 600 * kSecond,
                        FIELD(net.drain_timeout_us),
                        "how long a stopping node waits for requests in flight", Change::reload));
   add_backup(all);
@@ -365,26 +355,26 @@ std::vector<Setting> make_settings() {
 
 #undef FIELD
 
-std::string format_number(SettingKind kind, int64_t value) {
+std::string format_number(Kind kind, int64_t value) {
   switch (kind) {
-    case SettingKind::bytes:
+    case Kind::bytes:
       return format_size(value);
-    case SettingKind::duration:
+    case Kind::duration:
       return format_duration(value);
-    case SettingKind::flag:
+    case Kind::flag:
       return value != 0 ? "true" : "false";
     default:
       return fmt::format("{}", value);
   }
 }
 
-Result<int64_t> parse_number(SettingKind kind, std::string_view value) {
+Result<int64_t> parse_number(Kind kind, std::string_view value) {
   switch (kind) {
-    case SettingKind::bytes:
+    case Kind::bytes:
       return parse_size(value);
-    case SettingKind::duration:
+    case Kind::duration:
       return parse_duration_us(value);
-    case SettingKind::flag:
+    case Kind::flag:
       if (value == "true" || value == "false") return value == "true" ? 1 : 0;
       return fail(Errc::invalid_argument, "'{}' is neither true nor false", value);
     default: {
@@ -450,25 +440,25 @@ std::string variable_of(const Setting& setting) {
 }
 
 std::string value_of(const Setting& setting, const ServerOptions& options) {
-  if (setting.kind == SettingKind::text) return setting.text_of(options);
+  if (setting.kind == Kind::text) return setting.text_of(options);
   return format_number(setting.kind, setting.number_of(options));
 }
 
 std::string default_of(const Setting& setting) { return value_of(setting, ServerOptions()); }
 
 std::string bounds_of(const Setting& setting) {
-  if (setting.kind == SettingKind::text || setting.kind == SettingKind::flag) return {};
+  if (setting.kind == Kind::text || setting.kind == Kind::flag) return {};
   return fmt::format("{} to {}", format_number(setting.kind, setting.min),
                      format_number(setting.kind, setting.max));
 }
 
-std::string_view kind_name(SettingKind kind) {
+std::string_view kind_name(Kind kind) {
   constexpr std::string_view kNames[] = {"text", "true or false", "count", "size", "duration"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 Result<void> apply(const Setting& setting, std::string_view value, ServerOptions& options) {
-  if (setting.kind == SettingKind::text) {
+  if (setting.kind == Kind::text) {
     auto set = setting.set_text(options, value);
     if (set) return set;
     return fail(Errc::invalid_argument, "{}: {}", setting.name, set.error().message);

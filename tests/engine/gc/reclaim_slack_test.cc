@@ -40,7 +40,7 @@ class Slack : public ReclaimBed {
     family.rule = std::move(rule);
     family.undo_window_us = 0;
     for (int i = 1; i < tablets; ++i)
-      spec.splits.push_back(fmt::format("row{:04}", i * kRows / tablets));
+      spec.splits.push_back(fmt::format("row{:04}", i * kSlackRows / tablets));
     ASSERT_TRUE(node_.create_table(std::move(spec)));
   }
 

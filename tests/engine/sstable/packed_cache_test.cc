@@ -11,9 +11,9 @@ namespace cellar::engine {
 namespace {
 
 constexpr size_t kBytes = 4096;
-constexpr BlobId kBlob{1};
+constexpr BlobId kPackedBlob{1};
 
-BlockKey key_of(uint64_t offset) { return {kBlob, offset}; }
+BlockKey key_of(uint64_t offset) { return {kPackedBlob, offset}; }
 
 // Half of the contents compresses; with `packs` false, nothing does.
 std::string contents_of(uint64_t offset, size_t size = kBytes, bool packs = true) {
@@ -26,8 +26,8 @@ std::string contents_of(uint64_t offset, size_t size = kBytes, bool packs = true
 
 void insert(BlockCache& cache, uint64_t offset, const std::string& contents) {
   std::string stored;
-  append_block(stored, contents, true, kBlob, offset);
-  const auto checked = check_block(stored, kBlob, offset);
+  append_block(stored, contents, true, kPackedBlob, offset);
+  const auto checked = check_block(stored, kPackedBlob, offset);
   ASSERT_TRUE(checked.has_value());
   char* into = nullptr;
   const BlockRef block = make_block(key_of(offset), contents.size(), into);

@@ -108,7 +108,7 @@ class ShardUnderLoad {
     while (owed_ > 0 && !free_.empty()) {
       Write& write = *free_.front();
       free_.pop_front();
-      owed_ -= kCommitBytes / speeds_.serve;
+      owed_ -= kGroupBytes / speeds_.serve;
       active_ += kGroupBytes;
       writers_.answer(write);
     }

@@ -9,7 +9,7 @@ namespace {
 
 using namespace etcd;
 
-constexpr int64_t kTimeoutUs = 10'000'000;
+constexpr int64_t kConformanceUs = 10'000'000;
 
 class EtcdConformance : public testing::TestWithParam<std::string> {
  protected:
@@ -47,30 +47,30 @@ class EtcdConformance : public testing::TestWithParam<std::string> {
     co_return co_await done(std::move(txn));
   }
   Async<Done> done(Txn txn) {
-    auto outcome = co_await port().txn(std::move(txn), kTimeoutUs);
+    auto outcome = co_await port().txn(std::move(txn), kConformanceUs);
     const bool well = outcome && std::holds_alternative<Done>(*outcome);
     EXPECT_TRUE(well) << (outcome ? "not done" : outcome.error().to_string());
     co_return well ? std::get<Done>(std::move(*outcome)) : Done{};
   }
   Async<RangeAnswer> read(Range range) {
-    auto answer = co_await port().range(std::move(range), kTimeoutUs);
+    auto answer = co_await port().range(std::move(range), kConformanceUs);
     EXPECT_TRUE(answer.has_value()) << answer.error().to_string();
     co_return answer.value_or(RangeAnswer{});
   }
   Async<RangeAnswer> read(std::string name) { return read(Range{Keys::one(key(name))}); }
   Async<Errc> code_of(Txn txn) {
-    auto outcome = co_await port().txn(std::move(txn), kTimeoutUs);
+    auto outcome = co_await port().txn(std::move(txn), kConformanceUs);
     co_return outcome ? Errc::ok : outcome.error().code;
   }
   Async<Errc> code_of(Range range) {
-    auto answer = co_await port().range(std::move(range), kTimeoutUs);
+    auto answer = co_await port().range(std::move(range), kConformanceUs);
     co_return answer ? Errc::ok : answer.error().code;
   }
   // Whether a comparison holds.
   Async<bool> holds(Compare compare) {
     Txn txn;
     txn.compares.push_back(std::move(compare));
-    auto outcome = co_await port().txn(std::move(txn), kTimeoutUs);
+    auto outcome = co_await port().txn(std::move(txn), kConformanceUs);
     EXPECT_TRUE(outcome && !std::holds_alternative<Unknown>(*outcome));
     co_return outcome&& std::holds_alternative<Done>(*outcome);
   }
@@ -78,7 +78,7 @@ class EtcdConformance : public testing::TestWithParam<std::string> {
   Async<std::vector<Change>> changes(Watch& watch, size_t at_least) {
     std::vector<Change> all;
     while (all.size() < at_least) {
-      auto news = co_await watch.next(kTimeoutUs);
+      auto news = co_await watch.next(kConformanceUs);
       EXPECT_TRUE(news.has_value()) << news.error().to_string();
       if (!news) break;
       if (auto* more = std::get_if<Changes>(&*news)) {
@@ -237,7 +237,7 @@ TEST_P(EtcdConformance, ATransactionIsAllAtOneRevisionOrRefused) {
     EXPECT_EQ(seen.items.size(), 2u);
     EXPECT_EQ(seen.items.at(0).modified, first.revision);
     EXPECT_EQ(seen.items.at(1).modified, first.revision);
-    auto second = co_await port().txn(txn, kTimeoutUs);
+    auto second = co_await port().txn(txn, kConformanceUs);
     EXPECT_TRUE(second && std::holds_alternative<Refused>(*second));
     if (!second || !std::holds_alternative<Refused>(*second)) co_return;
     const Refused& refused = std::get<Refused>(*second);
@@ -250,43 +250,43 @@ TEST_P(EtcdConformance, ATransactionIsAllAtOneRevisionOrRefused) {
 TEST_P(EtcdConformance, ALeaseTakesItsKeysWithIt) {
   play([&]() -> Async<void> {
     const LeaseId id(static_cast<int64_t>(entropy_seed() >> 2 | 1));
-    const auto granted = co_await port().grant(id, 60, kTimeoutUs);
+    const auto granted = co_await port().grant(id, 60, kConformanceUs);
     EXPECT_TRUE(granted && std::holds_alternative<Granted>(*granted));
-    const auto again = co_await port().grant(id, 60, kTimeoutUs);
+    const auto again = co_await port().grant(id, 60, kConformanceUs);
     EXPECT_EQ(again ? Errc::ok : again.error().code, Errc::failed_precondition);
     co_await put("a", "v", id);
     co_await put("b", "v", id);
     co_await put("b", "v");  // leaves the lease
-    const auto state = co_await port().time_to_live(id, kTimeoutUs);
+    const auto state = co_await port().time_to_live(id, kConformanceUs);
     EXPECT_TRUE(state.has_value());
     EXPECT_EQ(state->granted_s, 60);
     EXPECT_THAT(state->keys, testing::ElementsAre(key("a")));
     EXPECT_TRUE(state->left_s > 40 && state->left_s <= 60) << state->left_s;
-    const auto leases = co_await port().leases(kTimeoutUs);
+    const auto leases = co_await port().leases(kConformanceUs);
     EXPECT_THAT(leases.value(), testing::Contains(id));
-    const auto renewed = co_await port().keep_alive(id, kTimeoutUs);
+    const auto renewed = co_await port().keep_alive(id, kConformanceUs);
     EXPECT_TRUE(renewed && std::get<Renewed>(*renewed).ttl_s == 60);
-    const auto revoked = co_await port().revoke(id, kTimeoutUs);
+    const auto revoked = co_await port().revoke(id, kConformanceUs);
     EXPECT_TRUE(revoked && std::holds_alternative<Revoked>(*revoked));
     const RangeAnswer left = co_await read(Range{all()});
     EXPECT_EQ(left.items.size(), 1u);
-    const auto twice = co_await port().revoke(id, kTimeoutUs);
+    const auto twice = co_await port().revoke(id, kConformanceUs);
     EXPECT_EQ(twice ? Errc::ok : twice.error().code, Errc::not_found);
-    const auto late = co_await port().keep_alive(id, kTimeoutUs);
+    const auto late = co_await port().keep_alive(id, kConformanceUs);
     EXPECT_EQ(late ? Errc::ok : late.error().code, Errc::not_found);
-    const auto gone = co_await port().time_to_live(id, kTimeoutUs);
+    const auto gone = co_await port().time_to_live(id, kConformanceUs);
     EXPECT_EQ(gone ? Errc::ok : gone.error().code, Errc::not_found);
   });
 }
 
 TEST_P(EtcdConformance, ALeaseExpiresUnlessItIsRenewed) {
   play([&]() -> Async<void> {
-    const auto granted = co_await port().grant(kNoLease, 2, kTimeoutUs);
+    const auto granted = co_await port().grant(kNoLease, 2, kConformanceUs);
     const LeaseId id = std::get<Granted>(*granted).id;
     const Done put_it = co_await put("a", "v", id);
     for (int i = 0; i < 4; ++i) {
       co_await body_->sleep(1'000'000);
-      const auto renewed = co_await port().keep_alive(id, kTimeoutUs);
+      const auto renewed = co_await port().keep_alive(id, kConformanceUs);
       EXPECT_TRUE(renewed && std::holds_alternative<Renewed>(*renewed));
     }
     const RangeAnswer kept = co_await read("a");
@@ -295,7 +295,7 @@ TEST_P(EtcdConformance, ALeaseExpiresUnlessItIsRenewed) {
     const auto told = co_await changes(**watch, 1);
     EXPECT_EQ(told.at(0).kind, Change::Kind::removed);
     EXPECT_EQ(told.at(0).before->value, "v");
-    const auto late = co_await port().keep_alive(id, kTimeoutUs);
+    const auto late = co_await port().keep_alive(id, kConformanceUs);
     EXPECT_EQ(late ? Errc::ok : late.error().code, Errc::not_found);
   });
 }
@@ -363,21 +363,21 @@ TEST_P(EtcdConformance, WhatIsCompactedIsToldAsSuch) {
     const Done first = co_await put("a", "0");
     co_await put("a", "1");
     const Done last = co_await put("a", "2");
-    auto compacted = co_await port().compact(last.revision, kTimeoutUs);
+    auto compacted = co_await port().compact(last.revision, kConformanceUs);
     EXPECT_TRUE(compacted && std::holds_alternative<Compaction>(*compacted));
     auto watch = port().watch({all(), first.revision});
-    auto news = co_await (*watch)->next(kTimeoutUs);
+    auto news = co_await (*watch)->next(kConformanceUs);
     EXPECT_TRUE(news && std::holds_alternative<Compacted>(*news));
     if (news && std::holds_alternative<Compacted>(*news)) {
       EXPECT_EQ(std::get<Compacted>(*news).oldest, last.revision);
     }
-    auto over = co_await (*watch)->next(kTimeoutUs);
+    auto over = co_await (*watch)->next(kConformanceUs);
     EXPECT_EQ(over ? Errc::ok : over.error().code, Errc::failed_precondition);
     EXPECT_EQ(co_await code_of(Range{all(), first.revision}), Errc::out_of_range);
     EXPECT_EQ(co_await code_of(Range{all(), Revision(last.revision.value() + 1'000'000)}),
               Errc::out_of_range);
     EXPECT_EQ(co_await code_of(Range{all(), last.revision}), Errc::ok);
-    const auto twice = co_await port().compact(last.revision, kTimeoutUs);
+    const auto twice = co_await port().compact(last.revision, kConformanceUs);
     EXPECT_EQ(twice ? Errc::ok : twice.error().code, Errc::out_of_range);
     // The way back: read, and watch from there.
     const RangeAnswer now = co_await read(Range{all()});
@@ -397,9 +397,9 @@ TEST_P(EtcdConformance, ACompactionEndsAQuietWatchThoughItMissedNothing) {
     EXPECT_EQ(quiet ? Errc::ok : quiet.error().code, Errc::deadline_exceeded);
     co_await put("elsewhere", "1");
     const Done last = co_await put("elsewhere", "2");
-    auto compacted = co_await port().compact(last.revision, kTimeoutUs);
+    auto compacted = co_await port().compact(last.revision, kConformanceUs);
     EXPECT_TRUE(compacted && std::holds_alternative<Compaction>(*compacted));
-    auto news = co_await (*watch)->next(kTimeoutUs);
+    auto news = co_await (*watch)->next(kConformanceUs);
     EXPECT_TRUE(news && std::holds_alternative<Compacted>(*news));
   });
 }
@@ -428,7 +428,7 @@ TEST_P(EtcdConformance, BoundsAreKeptBeforeAnythingIsSent) {
     Range page{all()};
     page.limit = kMaxRangeItems + 1;
     EXPECT_EQ(co_await code_of(page), Errc::invalid_argument);
-    const auto lease = co_await port().grant(kNoLease, kMaxLeaseSeconds + 1, kTimeoutUs);
+    const auto lease = co_await port().grant(kNoLease, kMaxLeaseSeconds + 1, kConformanceUs);
     EXPECT_EQ(lease ? Errc::ok : lease.error().code, Errc::invalid_argument);
     const auto hasty = co_await port().range(Range{all()}, 0);
     EXPECT_EQ(hasty ? Errc::ok : hasty.error().code, Errc::invalid_argument);
@@ -451,7 +451,7 @@ TEST_P(EtcdConformance, CallsInFlightAndWatchesAreBounded) {
     size_t well = 0;
     for (size_t i = 0; i < kMaxInFlight + 3; ++i) {
       spawn(body_->loop().executor(), [&]() -> Async<void> {
-        auto answer = co_await port().range(Range{all()}, kTimeoutUs);
+        auto answer = co_await port().range(Range{all()}, kConformanceUs);
         const bool full = !answer && answer.error().code == Errc::resource_exhausted;
         refused += full ? 1 : 0;
         well += answer ? 1 : 0;
@@ -480,8 +480,8 @@ TEST_P(EtcdConformance, CloseEndsWhatWaits) {
     auto watch = port().watch({all(), Revision(first.revision.value() + 1)});
     bool ended = false;
     spawn(body_->loop().executor(), [&]() -> Async<void> {
-      auto news = co_await (*watch)->next(kTimeoutUs);
-      while (news) news = co_await (*watch)->next(kTimeoutUs);
+      auto news = co_await (*watch)->next(kConformanceUs);
+      while (news) news = co_await (*watch)->next(kConformanceUs);
       EXPECT_EQ(news.error().code, Errc::cancelled);
       ended = true;
     });
@@ -496,11 +496,11 @@ TEST_P(EtcdConformance, CloseEndsWhatWaits) {
 
 TEST_P(EtcdConformance, MembersAndTheirStatus) {
   play([&]() -> Async<void> {
-    const auto members = co_await port().members(kTimeoutUs);
+    const auto members = co_await port().members(kConformanceUs);
     EXPECT_TRUE(members && !members->empty());
     if (!members || members->empty()) co_return;
     EXPECT_FALSE(members->at(0).client_urls.empty());
-    const auto status = co_await port().status(kTimeoutUs);
+    const auto status = co_await port().status(kConformanceUs);
     EXPECT_TRUE(status && status->leader != 0);
   });
 }
