@@ -51,7 +51,7 @@ double number_of(const json::object& o, std::string_view key) {
   return v != nullptr && v->is_number() ? v->to_number<double>() : 0;
 }
 
-std::string text(const json::object& o, std::string_view key) {
+std::string string_of(const json::object& o, std::string_view key) {
   const json::value* v = find(o, key);
   return v != nullptr && v->is_string() ? std::string(v->get_string()) : "";
 }
@@ -175,8 +175,9 @@ std::string description(const json::object& r) {
   const double rate = number_of(r, "rate");
   std::string out = fmt::format(
       "{}, workload {}: {:.0f} connections × {:.0f} in flight, {:.0f} keys, {:.0f} × {:.0f} B",
-      text(r, "server"), text(r, "workload"), number_of(r, "connections"), number_of(r, "depth"),
-      number_of(r, "keys"), number_of(r, "fields"), number_of(r, "value_bytes"));
+      string_of(r, "server"), string_of(r, "workload"), number_of(r, "connections"),
+      number_of(r, "depth"), number_of(r, "keys"), number_of(r, "fields"),
+      number_of(r, "value_bytes"));
   out += rate > 0 ? fmt::format(", open loop at {:.0f}/s", rate) : ", closed loop";
   out += fmt::format(", {:.1f} s", number_of(r, "elapsed_us") / 1e6);
   const auto started = static_cast<std::time_t>(number_of(r, "started_s"));
@@ -189,12 +190,13 @@ std::string description(const json::object& r) {
 
 std::string one_result(const json::object& r) {
   std::string out =
-      fmt::format("<h2>{}</h2><p>{}</p>", escape_html(text(r, "name")), description(r));
+      fmt::format("<h2>{}</h2><p>{}</p>", escape_html(string_of(r, "name")), description(r));
   if (is_invalid(r))
-    out += fmt::format("<p class=\"bad\">Invalid: {}</p>", escape_html(text(r, "invalid_reason")));
+    out += fmt::format("<p class=\"bad\">Invalid: {}</p>",
+                       escape_html(string_of(r, "invalid_reason")));
   if (number_of(r, "failed") > 0)
     out += fmt::format("<p class=\"bad\">{:.0f} operations failed; first: {}</p>",
-                       number_of(r, "failed"), escape_html(text(r, "first_error")));
+                       number_of(r, "failed"), escape_html(string_of(r, "first_error")));
   out += tiles(r) + operations_table(r) + "<h2></h2><div class=\"plots\">";
   Plot percentiles = percentile_plot("Latency by percentile");
   Plot rates{.title = "Rate over time", .x_label = "seconds", .y_label = "operations/s"};
@@ -221,8 +223,9 @@ std::string summary_table(const RunResults& results) {
     out += fmt::format(
         "<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td></tr>",
-        escape_html(text(r, "name")), is_invalid(r) ? " <span class=\"bad\">invalid</span>" : "",
-        escape_html(text(r, "server")), short_number(number_of(r, "per_second")),
+        escape_html(string_of(r, "name")),
+        is_invalid(r) ? " <span class=\"bad\">invalid</span>" : "",
+        escape_html(string_of(r, "server")), short_number(number_of(r, "per_second")),
         time_text(number_of(r, "p50_us")), time_text(number_of(r, "p99_us")),
         time_text(number_of(r, "p99.9_us")), time_text(number_of(r, "max_us")),
         use > 0 ? time_text(use) : "");
@@ -239,13 +242,13 @@ Plot sweep_plot(const RunResults& results) {
             .dots = true};
   std::vector<std::string> servers;
   for (const json::object& r : results)
-    if (std::ranges::find(servers, text(r, "server")) == servers.end())
-      servers.push_back(text(r, "server"));
+    if (std::ranges::find(servers, string_of(r, "server")) == servers.end())
+      servers.push_back(string_of(r, "server"));
   for (const std::string& server : servers) {
     for (const auto& [name, figure] : {std::pair("p50", "p50_us"), std::pair("p99", "p99_us")}) {
       Series series{servers.size() > 1 ? server + " " + name : name, {}};
       for (const json::object& r : results)
-        if (number_of(r, "rate") > 0 && text(r, "server") == server)
+        if (number_of(r, "rate") > 0 && string_of(r, "server") == server)
           series.points.emplace_back(number_of(r, "per_second"), number_of(r, figure));
       std::ranges::sort(series.points);
       plot.series.push_back(std::move(series));
@@ -259,7 +262,7 @@ std::string several_results(const RunResults& results) {
   for (const json::object& r : results) {
     const json::object& operations = child(r, "operations");
     for (const auto& [name, value] : operations) {
-      const std::string run = text(r, "name") + " (" + text(r, "server") + ")";
+      const std::string run = string_of(r, "name") + " (" + string_of(r, "server") + ")";
       percentiles.series.push_back(
           curve(operations.size() > 1 ? run + " " + std::string(name) : run, value.get_object()));
     }

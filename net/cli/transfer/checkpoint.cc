@@ -20,7 +20,7 @@ uint64_t number(const json::object& object, const char* name) {
   return value->is_int64() ? static_cast<uint64_t>(value->as_int64()) : 0;
 }
 
-std::string text(const json::object& object, const char* name) {
+std::string member_text(const json::object& object, const char* name) {
   const json::value* value = object.if_contains(name);
   return value && value->is_string() ? std::string(value->as_string()) : std::string();
 }
@@ -81,8 +81,8 @@ Result<Checkpoint> parse_checkpoint(std::string_view content, const std::string&
     return fail(Errc::failed_precondition, "{} is of another {}; remove it to begin anew", path,
                 what);
   };
-  if (text(*object, "table") != identity.table) return wrong("table");
-  if (text(*object, "format") != identity.format) return wrong("format");
+  if (member_text(*object, "table") != identity.table) return wrong("table");
+  if (member_text(*object, "format") != identity.format) return wrong("format");
   if (number(*object, "file_bytes") != identity.file_bytes ||
       static_cast<int64_t>(number(*object, "file_time_ns")) != identity.file_time_ns) {
     return wrong("state of the input: the file has changed since");

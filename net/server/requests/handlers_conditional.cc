@@ -74,7 +74,8 @@ std::expected<const TabletDescriptor*, Refusal> prepare(ShardServer& shard, cons
 }
 
 template <class Request>
-Handled start(ShardServer& shard, Session& session, const Frame& frame, const FilterSpec& filter) {
+Handled start_op(ShardServer& shard, Session& session, const Frame& frame,
+                 const FilterSpec& filter) {
   TRY_VOID(shard.admission().hold_bytes(frame.body.size()));
   ConditionalOp* op = shard.conditional_ops.acquire();
   op->begin(shard, session, frame.header);
@@ -97,16 +98,16 @@ Handled handle_check_and_mutate_row(ShardServer& shard, Session& session, const 
   TRY(const auto* request, body_of<wire::fb::CheckAndMutateRowRequest>(frame));
   FilterSpec filter;
   TRY_VOID(wire::decode_filter(request->filter(), wire::bytes_of(request->arena()), filter));
-  return start<wire::fb::CheckAndMutateRowRequest>(shard, session, frame, filter);
+  return start_op<wire::fb::CheckAndMutateRowRequest>(shard, session, frame, filter);
 }
 
 Handled handle_read_modify_write_row(ShardServer& shard, Session& session, const Frame& frame) {
   TRY_VOID(body_of<wire::fb::ReadModifyWriteRowRequest>(frame));
-  return start<wire::fb::ReadModifyWriteRowRequest>(shard, session, frame, {});
+  return start_op<wire::fb::ReadModifyWriteRowRequest>(shard, session, frame, {});
 }
 
 Handled start_write_with_token(ShardServer& shard, Session& session, const Frame& frame) {
-  return start<wire::fb::MutateRowRequest>(shard, session, frame, {});
+  return start_op<wire::fb::MutateRowRequest>(shard, session, frame, {});
 }
 
 }  // namespace cellar::server

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kStartUs = 1'000 * kHourUs;
 constexpr int64_t kMarginUs = 300'000'000;
-using Values = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
 TestNodeOptions with_shards(uint32_t count) {
   TestNodeOptions options;
@@ -38,8 +38,8 @@ engine::TableSpec spec_of(std::string name, int64_t undo_window_us, RetentionRul
   return spec;
 }
 
-Values values(TestNode& node) {
-  Values out;
+Strings strings_of(TestNode& node) {
+  Strings out;
   for (const OwnedCell& cell : node.cells("t")) out.push_back(cell.row + "=" + cell.value);
   return out;
 }
@@ -60,7 +60,7 @@ class Drop : public testing::Test {
     ASSERT_TRUE(node_.set("t", "b", "g:q", 5, "2"));  // only in memory
     ASSERT_TRUE(node_.set("t", "z", "f:q", 5, "3"));
   }
-  const Values all_{"a=1", "b=2", "z=3"};
+  const Strings all_{"a=1", "b=2", "z=3"};
   TestNode node_{with_shards(2)};
 };
 
@@ -85,10 +85,10 @@ TEST_F(Drop, ATableIsRestoredWithItsRowsIdsAndTabletsAndTakesWrites) {
   ASSERT_TRUE(restored) << restored.error().to_string();
   EXPECT_EQ(restored->schema.id, before.schema.id);
   EXPECT_EQ(restored->tablets.size(), 2u);
-  EXPECT_EQ(values(node_), all_);
+  EXPECT_EQ(strings_of(node_), all_);
   EXPECT_TRUE(node_.dropped_tables().empty());
   ASSERT_TRUE(node_.set("t", "a", "f:q", 6, "4"));
-  EXPECT_EQ(values(node_).size(), 4u);
+  EXPECT_EQ(strings_of(node_).size(), 4u);
   EXPECT_EQ(node_.restore_table("t").error().code, Errc::not_found);
 }
 
@@ -107,10 +107,10 @@ TEST_F(Drop, RestartsKillsAndOtherNumbersOfShardsKeepWhatCanBeRestored) {
     EXPECT_EQ(node_.dropped_tables().size(), 1u);
   }
   ASSERT_TRUE(node_.restore_table("t"));
-  EXPECT_EQ(values(node_), all_);
+  EXPECT_EQ(strings_of(node_), all_);
   node_.kill();
   ASSERT_TRUE(node_.reopen(3));
-  EXPECT_EQ(values(node_), all_);
+  EXPECT_EQ(strings_of(node_), all_);
 }
 
 TEST_F(Drop, BehindTheLongestWindowOfItsFamiliesItIsGoneForGoodAndSoAreItsFiles) {
@@ -163,14 +163,14 @@ TEST_F(Drop, OfSeveralTablesOfOneNameTheOneDroppedLastComesBackAndNoneOverALivin
   }
   ASSERT_TRUE(node_.create_table(spec_of("t", kHourUs)));
   EXPECT_EQ(node_.restore_table("t").error().code, Errc::already_exists);
-  EXPECT_TRUE(values(node_).empty());
+  EXPECT_TRUE(strings_of(node_).empty());
   pass(node_, 1000);
   ASSERT_TRUE(node_.drop_table("t"));
   node_.crash(CrashPolicy::none);
   ASSERT_TRUE(node_.reopen());
   EXPECT_EQ(node_.dropped_tables().size(), 3u);
   ASSERT_TRUE(node_.restore_table("t"));
-  EXPECT_TRUE(values(node_).empty()) << "the third";
+  EXPECT_TRUE(strings_of(node_).empty()) << "the third";
   EXPECT_EQ(node_.restore_table("u").error().code, Errc::not_found);
 }
 
@@ -183,7 +183,7 @@ TEST_F(Drop, TimeGoesOnForWhatADroppedTableHoldsAndTheDeadLeaveTheDisk) {
   ASSERT_TRUE(node_.drop_table("t"));
   pass(node_, 2 * kHourUs);
   ASSERT_TRUE(node_.restore_table("t"));
-  EXPECT_EQ(values(node_), (Values{"z=lives"}));
+  EXPECT_EQ(strings_of(node_), (Strings{"z=lives"}));
 }
 
 TEST_F(Drop, TabletsThatShareFilesAfterASplitAreCountedThroughDropRestoreAndEnd) {
@@ -199,9 +199,9 @@ TEST_F(Drop, TabletsThatShareFilesAfterASplitAreCountedThroughDropRestoreAndEnd)
   node_.kill();
   ASSERT_TRUE(node_.reopen(3));
   ASSERT_TRUE(node_.restore_table("t"));
-  EXPECT_EQ(values(node_), all_);
+  EXPECT_EQ(strings_of(node_), all_);
   ASSERT_TRUE(node_.compact("t"));
-  EXPECT_EQ(values(node_), all_);
+  EXPECT_EQ(strings_of(node_), all_);
   ASSERT_TRUE(node_.drop_table("t"));
   pass(node_, kHourUs + kMarginUs + 2'000'000);
   EXPECT_EQ(blob_count(node_), 0u);
@@ -219,9 +219,9 @@ TEST_F(Drop, ARuleThatWasTightenedBeforeTheDropCanBeUndoneAfterTheRestoration) {
   node_.kill();
   ASSERT_TRUE(node_.reopen());
   ASSERT_TRUE(node_.restore_table("t"));
-  EXPECT_EQ(values(node_), (Values{"a=3"}));
+  EXPECT_EQ(strings_of(node_), (Strings{"a=3"}));
   ASSERT_TRUE(node_.undo_rule({"t", "g"}));
-  EXPECT_EQ(values(node_), (Values{"a=3", "a=2", "a=1"}));
+  EXPECT_EQ(strings_of(node_), (Strings{"a=3", "a=2", "a=1"}));
 }
 
 // The state of the table and its audit entries, which must always agree.
@@ -291,7 +291,7 @@ TEST(DropCrash, APowerCutAtAnyStepLeavesTheTableBeforeOrAfterIt) {
       if (stage == Stage::none || stage == Stage::gone) {
         EXPECT_EQ(back.table("t"), nullptr);
       } else if (stage != Stage::made) {
-        EXPECT_EQ(values(back), (Values{"a=1", "z=2"}));
+        EXPECT_EQ(strings_of(back), (Strings{"a=1", "z=2"}));
       }
     }
   }

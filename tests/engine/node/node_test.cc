@@ -8,7 +8,8 @@
 namespace cellar::support {
 namespace {
 
-std::vector<OwnedCell> one(std::string row, std::string qualifier, int64_t t, std::string value) {
+std::vector<OwnedCell> one_cell(std::string row, std::string qualifier, int64_t t,
+                                std::string value) {
   return {{std::move(row), "f", std::move(qualifier), t, std::move(value)}};
 }
 
@@ -17,7 +18,7 @@ TEST(Node, WhatIsWrittenIsReadBack) {
   ASSERT_FALSE(node.open_error()) << node.open_error()->to_string();
   ASSERT_TRUE(node.create_table("t", {"f"}));
   ASSERT_TRUE(node.set("t", "row", "f:q", 5, "value"));
-  EXPECT_EQ(node.cells("t"), one("row", "q", 5, "value"));
+  EXPECT_EQ(node.cells("t"), one_cell("row", "q", 5, "value"));
 }
 
 TEST(Node, ReopenedAfterACloseItHoldsTheSame) {
@@ -26,7 +27,7 @@ TEST(Node, ReopenedAfterACloseItHoldsTheSame) {
   ASSERT_TRUE(node.set("t", "row", "f:q", 5, "value"));
   ASSERT_TRUE(node.close());
   ASSERT_TRUE(node.reopen()) << node.open_error()->to_string();
-  EXPECT_EQ(node.cells("t"), one("row", "q", 5, "value"));
+  EXPECT_EQ(node.cells("t"), one_cell("row", "q", 5, "value"));
 }
 
 TEST(Node, ReopenedAfterAPowerCutItHoldsWhatWasAcknowledged) {
@@ -35,7 +36,7 @@ TEST(Node, ReopenedAfterAPowerCutItHoldsWhatWasAcknowledged) {
   ASSERT_TRUE(node.set("t", "row", "f:q", 5, "value"));
   node.crash(CrashPolicy::none);
   ASSERT_TRUE(node.reopen()) << node.open_error()->to_string();
-  EXPECT_EQ(node.cells("t"), one("row", "q", 5, "value"));
+  EXPECT_EQ(node.cells("t"), one_cell("row", "q", 5, "value"));
   EXPECT_EQ(node.node().recovery().replayed_commits, 1u);
 }
 
@@ -46,7 +47,7 @@ TEST(Node, AFlushMovesCommitsToATableAndChangesNoAnswer) {
   ASSERT_TRUE(node.flush("t"));
   EXPECT_EQ(node.stats().tables_on_disk, 1u);
   EXPECT_EQ(node.stats().memtable_bytes, 0u);
-  EXPECT_EQ(node.cells("t"), one("row", "q", 5, "value"));
+  EXPECT_EQ(node.cells("t"), one_cell("row", "q", 5, "value"));
 }
 
 std::string key_of(int i) {

@@ -8,7 +8,7 @@
 namespace cellar::support {
 namespace {
 
-using Values = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
 class UndoRule : public testing::Test {
  protected:
@@ -32,8 +32,8 @@ class UndoRule : public testing::Test {
   Result<engine::TableEntry> undo(uint64_t expected_version = 0) {
     return node_.undo_rule({"t", "f", expected_version});
   }
-  Values values() {
-    Values out;
+  Strings values() {
+    Strings out;
     for (const OwnedCell& cell : node_.cells("t")) out.push_back(cell.row + cell.value);
     return out;
   }
@@ -44,13 +44,13 @@ class UndoRule : public testing::Test {
 
 TEST_F(UndoRule, BringsBackWhatTheChangeHidAfterMergesAndRestarts) {
   create(RetentionRule::max_versions(3));
-  const Values before = values();
+  const Strings before = values();
   ASSERT_TRUE(set_rule(RetentionRule::max_age_us(1000)));
-  EXPECT_EQ(values(), Values{});
+  EXPECT_EQ(values(), Strings{});
   ASSERT_TRUE(node_.compact("t"));
   node_.kill();
   ASSERT_TRUE(node_.reopen(3)) << node_.open_error()->to_string();
-  EXPECT_EQ(values(), Values{});
+  EXPECT_EQ(values(), Strings{});
   const auto undone = undo();
   ASSERT_TRUE(undone) << undone.error().to_string();
   EXPECT_EQ(undone->schema.version, 3u);
@@ -67,7 +67,7 @@ TEST_F(UndoRule, IsRefusedWhereTheTableIsNotAsTheCallerSawIt) {
   create(RetentionRule::max_versions(5));
   ASSERT_TRUE(set_rule(RetentionRule::max_versions(1)));
   EXPECT_EQ(undo(1).error().code, Errc::failed_precondition);
-  EXPECT_EQ(values(), (Values{"a5", "z5"}));
+  EXPECT_EQ(values(), (Strings{"a5", "z5"}));
   ASSERT_TRUE(undo(2));
   EXPECT_EQ(values().size(), 10u);
   EXPECT_EQ(undo().error().code, Errc::failed_precondition) << "nothing is open any more";
@@ -84,7 +84,7 @@ TEST_F(UndoRule, IsRefusedWhenTheWindowHasEndedAndOverARestart) {
   node_.kill();
   ASSERT_TRUE(node_.reopen());
   EXPECT_EQ(undo().error().code, Errc::failed_precondition);
-  EXPECT_EQ(values(), (Values{"a5", "z5"}));
+  EXPECT_EQ(values(), (Strings{"a5", "z5"}));
 }
 
 TEST_F(UndoRule, IsRefusedWhereTheFamilyForbidsTheOldRuleNow) {
@@ -97,7 +97,7 @@ TEST_F(UndoRule, IsRefusedWhereTheFamilyForbidsTheOldRuleNow) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::failed_precondition);
   EXPECT_EQ(family().rule, RetentionRule::max_versions(2));
-  EXPECT_EQ(values(), (Values{"a5", "a4", "z5", "z4"}));
+  EXPECT_EQ(values(), (Strings{"a5", "a4", "z5", "z4"}));
 }
 
 // Taken for times, the numbers would be of 1970, and dead by the rule of ages.
@@ -111,11 +111,11 @@ TEST_F(UndoRule, ALooserRuleOfNumbersDoesNotTakeBackARuleOfAges) {
     ASSERT_TRUE(node_.set("t", "n", "f:q", number, fmt::format("n{}", number)));
   }
   const auto numbers = [this] {
-    Values found;
+    Strings found;
     for (const OwnedCell& cell : *node_.read_row("t", "n")) found.push_back(cell.value);
     return found;
   };
-  EXPECT_EQ(numbers(), (Values{"n5", "n4", "n3"}));
+  EXPECT_EQ(numbers(), (Strings{"n5", "n4", "n3"}));
   ASSERT_TRUE(set_rule(RetentionRule::max_versions(5)));
   EXPECT_GE(numbers().size(), 3u);
   ASSERT_TRUE(node_.flush("t"));

@@ -11,7 +11,7 @@
 namespace cellar::support {
 namespace {
 
-TestNodeOptions shards(uint32_t count) {
+TestNodeOptions sharded(uint32_t count) {
   TestNodeOptions options;
   options.shards = count;
   return options;
@@ -56,7 +56,7 @@ TEST(ReshapePlan, AMoveWithoutOneOfItsTablesIsOurOwnBug) {
 }
 
 TEST(Split, PutsTwoTabletsInThePlaceOfOneAndCopiesNothing) {
-  TestNode node(shards(2));
+  TestNode node(sharded(2));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   fill(node, 0, 20, "v");
   const auto before = node.cells("t");
@@ -85,7 +85,7 @@ TEST(Split, PutsTwoTabletsInThePlaceOfOneAndCopiesNothing) {
 
 TEST(Split, ASharedBlobGoesWithTheLastTabletThatNamesIt) {
   for (const bool restart : {false, true}) {
-    TestNode node(shards(2));
+    TestNode node(sharded(2));
     ASSERT_TRUE(node.create_table("t", {"f"}));
     fill(node, 0, 20, "v");
     const auto children = node.split(tablets(node).front().id, row(10));
@@ -157,7 +157,7 @@ TEST(Split, OfATabletWithOneRowOrNoneIsRefused) {
 }
 
 TEST(Reshape, RefusalsNameWhatIsWrongAndChangeNothing) {
-  TestNode node(shards(2));
+  TestNode node(sharded(2));
   ASSERT_TRUE(node.create_table("t", {"f"}, {"g", "m"}));
   const auto before = tablets(node);
   EXPECT_EQ(node.split(TabletId{99}, "a").error().code, Errc::not_found);
@@ -174,7 +174,7 @@ TEST(Reshape, RefusalsNameWhatIsWrongAndChangeNothing) {
 }
 
 TEST(Reshape, AnOldIdOrEpochIsAborted) {
-  TestNode node(shards(2));
+  TestNode node(sharded(2));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   fill(node, 0, 10, "v");
   const auto parent = tablets(node).front();
@@ -194,7 +194,7 @@ TEST(Reshape, AnOldIdOrEpochIsAborted) {
 }
 
 TEST(Move, ThereAndBackReplaysNothingOfEarlierEpochs) {
-  TestNode node(shards(2));
+  TestNode node(sharded(2));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   const TabletId id = tablets(node).front().id;
   const uint32_t home = tablets(node).front().shard.value();
@@ -211,7 +211,7 @@ TEST(Move, ThereAndBackReplaysNothingOfEarlierEpochs) {
 }
 
 TEST(Move, TheNumberOfShardsMayChangeAfterIt) {
-  TestNode node(shards(3));
+  TestNode node(sharded(3));
   ASSERT_TRUE(node.create_table("t", {"f"}, {row(5), row(10), row(15)}));
   fill(node, 0, 20, "v");
   for (size_t i = 0; i < 4; ++i) {
@@ -233,7 +233,7 @@ TEST(Move, TheNumberOfShardsMayChangeAfterIt) {
 }
 
 TEST(Merge, WhatATabletHadDeletedDoesNotComeBackWithATableThatItsNeighbourKept) {
-  TestNode node(shards(2));
+  TestNode node(sharded(2));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   fill(node, 0, 30, "v");
   const auto children = node.split(tablets(node).front().id, row(10));
@@ -264,7 +264,7 @@ TEST(Merge, WhatATabletHadDeletedDoesNotComeBackWithATableThatItsNeighbourKept) 
 }
 
 TEST(Merge, OfTheTwoHalvesOfASplitIsWhatWasSplit) {
-  TestNode node(shards(3));
+  TestNode node(sharded(3));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   fill(node, 0, 20, "v");
   const auto before = node.cells("t");
@@ -299,7 +299,7 @@ TEST(Merge, ARangeDeleteCoversOnlyTheRowsOfTheTabletThatItWasMadeIn) {
 }
 
 TEST(Reshape, StampsRiseOverSplitsMovesAndMergesThoughTheClockGoesBack) {
-  TestNode node(shards(2));
+  TestNode node(sharded(2));
   ASSERT_TRUE(node.create_table("t", {"f"}));
   CommitStamp last;
   const auto write = [&] {
@@ -343,7 +343,7 @@ struct HoldWatch final : engine::TableMapWatcher {
 };
 
 TEST(Reshape, AHoldIsShortHoweverMuchThereIsToFlush) {
-  TestNodeOptions options = shards(2);
+  TestNodeOptions options = sharded(2);
   options.min_latency_us = 100;
   options.max_latency_us = 300;
   TestNode node(options);
@@ -398,7 +398,7 @@ TEST(Reshape, ThatDoesNotComeToRestInTimeIsGivenUpAndWritesGoOn) {
 }
 
 TEST(Reshape, FiguresTellWhatATabletHoldsAndHowItIsUsed) {
-  TestNode node(shards(2));
+  TestNode node(sharded(2));
   ASSERT_TRUE(node.create_table("t", {"f"}, {row(50)}));
   for (int round = 0; round < 4; ++round) fill(node, 0, 64, "v");
   auto figures = node.figures("t");

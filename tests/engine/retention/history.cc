@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/support/durations.h"
 #include "tests/support/filter_model.h"
 #include "tests/support/random_rules.h"
 
@@ -11,8 +12,6 @@ namespace cellar::support {
 namespace {
 
 constexpr int64_t kUnitUs = 1000;  // unit of ages: the smallest age
-constexpr int64_t kDayUs = 86'400'000'000;
-constexpr int64_t kHourUs = 3'600'000'000;
 
 class Maker {
  public:

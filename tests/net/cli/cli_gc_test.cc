@@ -1,10 +1,9 @@
 // Retention over time through the command line: rules previewed, set, undone, and deaths explained.
 #include "tests/net/cli/cli_bed.h"
+#include "tests/support/durations.h"
 
 namespace cellar::cli {
 namespace {
-
-constexpr int64_t kHourUs = 3'600'000'000;
 
 class CliGc : public ClockedCliBed {
  protected:

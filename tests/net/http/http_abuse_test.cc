@@ -252,9 +252,9 @@ TEST_F(HttpAbuse, IdleConnectionsKeepNobodyOut) {
 
 // Half-sent requests, sent again continuously: every health check is answered
 // within a second.
-class SlowRequests : public HttpListenerBed, public testing::WithParamInterface<int> {};
+class HttpSlowRequests : public HttpListenerBed, public testing::WithParamInterface<int> {};
 
-TEST_P(SlowRequests, KeepNoHealthCheckOut) {
+TEST_P(HttpSlowRequests, KeepNoHealthCheckOut) {
   constexpr const char* kHalf = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-A: ";
   for (int i = 0; i < GetParam(); ++i) send(connect(), kHalf);
   for (int round = 0; round < 20; ++round) {
@@ -266,7 +266,7 @@ TEST_P(SlowRequests, KeepNoHealthCheckOut) {
   }
   EXPECT_LE(listener_->connections(), HttpListener::kMaxConnections);
 }
-INSTANTIATE_TEST_SUITE_P(HttpAbuse, SlowRequests, testing::Values(64, 200, 400));
+INSTANTIATE_TEST_SUITE_P(HttpAbuse, HttpSlowRequests, testing::Values(64, 200, 400));
 
 TEST_F(HttpAbuse, AnswersThatNobodyTakesKeepNoHealthCheckOut) {
   std::string many;

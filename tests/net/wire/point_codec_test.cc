@@ -9,7 +9,7 @@
 namespace cellar::wire {
 namespace {
 
-std::string text(Random& random, size_t most) {
+std::string text_of(Random& random, size_t most) {
   std::string out(random.below(most + 1), '\0');
   for (char& c : out) c = static_cast<char>('a' + random.below(3));
   return out;
@@ -26,9 +26,9 @@ Cells random_cells(Random& random) {
   all.bytes.reserve(3 * count);
   for (size_t i = 0; i < count; ++i) {
     Mutation& cell = all.mutations.emplace_back();
-    cell.family = all.bytes.emplace_back(text(random, 2));
-    cell.qualifier = all.bytes.emplace_back(text(random, 2));
-    cell.value = all.bytes.emplace_back(text(random, 40));
+    cell.family = all.bytes.emplace_back(text_of(random, 2));
+    cell.qualifier = all.bytes.emplace_back(text_of(random, 2));
+    cell.value = all.bytes.emplace_back(text_of(random, 40));
     if (random.below(2) == 0) cell.timestamp_us = static_cast<int64_t>(random.below(1u << 30));
     if (random.below(3) == 0) cell.expire_at_us = static_cast<int64_t>(random.below(1u << 30));
     if (cell.expire_at_us == kNoExpiry && random.below(3) == 0) {
@@ -52,7 +52,7 @@ TEST(PointCodec, APutIsReadBack) {
   DecodedWrites read;
   for (int round = 0; round < 500; ++round) {
     const Cells cells = random_cells(random);
-    const std::string row = "r" + text(random, 20);
+    const std::string row = "r" + text_of(random, 20);
     std::string body;
     append_put(body, {row, cells.mutations}, Durability::periodic);
     ASSERT_EQ(body.size() % 8, 0u);
@@ -74,12 +74,12 @@ TEST(PointCodec, AGetIsReadBack) {
     std::vector<std::string> names;
     names.reserve(20);
     DecodedGet get;
-    const std::string row = "r" + text(random, 20);
+    const std::string row = "r" + text_of(random, 20);
     get.row = row;
     get.versions = static_cast<uint32_t>(random.below(5));
     for (size_t i = random.below(8); i > 0; --i) {
-      const std::string& family = names.emplace_back(text(random, 5));
-      get.columns.push_back({family, names.emplace_back(text(random, 5))});
+      const std::string& family = names.emplace_back(text_of(random, 5));
+      get.columns.push_back({family, names.emplace_back(text_of(random, 5))});
     }
     std::string body;
     append_get(body, get);
