@@ -125,10 +125,10 @@ TEST_F(DamagedDirectory, AMachineThatGivesTooLittleMemoryIsToldInWords) {
 #endif
   for (const int mib : {120, 250, 400, 700}) {
     std::string said;
-    const int code = run(
-        fmt::format("bash -c 'ulimit -v {}; exec timeout 5 {} --data-dir {} --listen 127.0.0.1:0'",
-                    mib * 1024, (bin() / "cellard").string(), path("small")),
-        said);
+    const int code = run(fmt::format("bash -c 'ulimit -v {}; exec timeout 5 {} --data-dir {} "
+                                     "--listen 127.0.0.1:0 --http-listen 127.0.0.1:0'",
+                                     mib * 1024, (bin() / "cellard").string(), path("small")),
+                         said);
     EXPECT_LT(code, 128) << mib << " MiB, ended by a signal: " << said;
     if (code == 1) EXPECT_NE(said.find("cellard: "), std::string::npos) << said;
   }

@@ -16,7 +16,8 @@ class OldDirectory : public Operate {
     const std::string cellar = bin() / "cellar";
     const std::string named = fmt::format("data directory '{}': ", directory);
     for (const auto& [command, message] : {
-             std::pair{fmt::format("timeout 20 {} --data-dir {} --listen 127.0.0.1:0 --shards 1",
+             std::pair{fmt::format("timeout 20 {} --data-dir {} --listen 127.0.0.1:0 --http-listen "
+                                   "127.0.0.1:0 --shards 1",
                                    cellard, directory),
                        named + sentence},
              std::pair{fmt::format("timeout 20 {} --data-dir {} --restore-from {}", cellard,

@@ -347,10 +347,11 @@ TEST_F(Operate, AFailedRestoreIsNoStoreAndIsBegunAgain) {
   std::ofstream(blobs.back(), std::ios::binary) << whole.substr(0, whole.size() - 1);
   std::string said;
   EXPECT_NE(run(restore, said), 0) << said;
-  EXPECT_NE(run(fmt::format("timeout 20 {} --data-dir {} --listen 127.0.0.1:0",
-                            (bin() / "cellard").string(), path("other")),
-                said),
-            0);
+  EXPECT_NE(
+      run(fmt::format("timeout 20 {} --data-dir {} --listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
+                      (bin() / "cellard").string(), path("other")),
+          said),
+      0);
   EXPECT_NE(said.find("FORMAT is missing: a restore or a repair"), std::string::npos) << said;
   std::ofstream(fs::path(path("other")) / "blob" / "00000004000000ff.sst") << "of another attempt";
   std::ofstream(blobs.back(), std::ios::binary) << whole;

@@ -152,8 +152,9 @@ TEST_F(Output, WhereNobodyIsToldWhatIsWrongTheExitCodeStillTells) {
     const Sink sink(kind);
     EXPECT_EQ(run({"cellard", {"--no-such-flag"}}, sink.fd(), sink.fd(), false).code, 2);
     const std::string file = "/dev/null";  // not a directory
-    EXPECT_EQ(run({"cellard", {"--data-dir", file, "--listen", "127.0.0.1:0"}}, sink.fd(),
-                  sink.fd(), false)
+    EXPECT_EQ(run({"cellard",
+                   {"--data-dir", file, "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0"}},
+                  sink.fd(), sink.fd(), false)
                   .code,
               1);
   }

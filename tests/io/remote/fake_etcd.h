@@ -63,6 +63,10 @@ class FakeEtcd {
     spawn(loop.executor(), [this]() -> Async<void> { co_await serve(); });
   }
 
+  // Its handler is not called again: what it refers to may go. Connections end at their next
+  // request.
+  void retire() { handler_ = nullptr; }
+
   const std::vector<Request>& requests() const { return requests_; }
   size_t connections() const { return connections_; }
   size_t count(const std::string& path) const {
@@ -106,6 +110,7 @@ class FakeEtcd {
                       text.substr(body_at + 4, end - body_at - 4)};
       text.erase(0, end);
       requests_.push_back(request);
+      if (handler_ == nullptr) co_return stream->close();
       const Reply reply = handler_(request);
       const bool goes_on = co_await send(*stream, reply);
       if (!goes_on) co_return;

@@ -41,6 +41,10 @@ inline std::string events(const std::vector<int64_t>& revisions, bool fragment =
 
 class EtcdGatewayTest : public testing::Test {
  protected:
+  // A handler refers to variables of its test, which are gone, and a watch may still ask.
+  void TearDown() override {
+    for (const auto& server : servers_list_) server->retire();
+  }
   ~EtcdGatewayTest() override {
     // Everything that is suspended goes before what it refers to.
     if (port_ != nullptr) world_.block_on(loop_, port_->close());
