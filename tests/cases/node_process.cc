@@ -23,16 +23,6 @@ int64_t now_ms() {
       .count();
 }
 
-// In the child: its output goes to `out`, its errors to the file `log`.
-[[noreturn]] void become(char* const* argv, int out, const char* log) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the node dies with its runner; the parent is this thread
-  const int err = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  dup2(out, STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
-  execv(argv[0], argv);
-  _exit(127);
-}
-
 }  // namespace
 
 NodeProcess::NodeProcess(std::string program, std::string data_dir,
@@ -61,11 +51,16 @@ Result<void> NodeProcess::start(const std::vector<std::string>& extra, int timeo
 
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return std::unexpected(os_error(errno, "pipe"));
-  // Not fork(): copying the page tables of this process takes a sixth of the processor time of a
-  // node's start. The child shares its memory until it executes, so it makes system calls only.
-  const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
-  if (child == 0) become(argv.data(), out[1], log.c_str());
-  pid_ = child;
+  pid_ = fork();
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG,
+          SIGKILL);  // the node dies with its runner; the parent is this thread
+    const int err = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    dup2(out[1], STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
   close(out[1]);
   auto ready = wait_ready(out[0], timeout_ms);
   close(out[0]);
