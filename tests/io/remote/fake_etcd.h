@@ -159,7 +159,7 @@ class FakeEtcd {
   SimNetwork network_;
   SimLoop& loop_;
   const std::string host_;
-  const Handler handler_;
+  Handler handler_;
   const std::shared_ptr<const TlsContext> tls_;
   std::vector<Request> requests_;
   size_t connections_ = 0;
