@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "bench/cluster/median.h"
 #include "io/base/check.h"
 #include "io/base/random.h"
 #include "io/loop/context_timers.h"
@@ -17,11 +18,6 @@ namespace {
 constexpr int64_t kEtcdCallUs = 5'000'000;
 constexpr int64_t kLeaseSeconds = 5;
 constexpr int kTimes = 50;
-
-double median_ms(std::vector<int64_t> taken_us) {
-  std::ranges::sort(taken_us);
-  return static_cast<double>(taken_us[taken_us.size() / 2]) / 1e3;
-}
 
 std::vector<Address> addresses_of(std::string_view text) {
   std::vector<Address> all;

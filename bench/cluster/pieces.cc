@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/cluster/median.h"
 #include "io/base/check.h"
 #include "io/base/random.h"
 #include "io/loop/context_timers.h"
@@ -14,12 +15,6 @@ constexpr size_t kPieceBytes = 4u << 20;
 constexpr size_t kRangeBytes = 256u << 10;
 constexpr size_t kSmallBytes = 4u << 10;
 constexpr int kInFlight = 2;
-
-double median_ms_or_zero(std::vector<int64_t> taken_us) {
-  if (taken_us.empty()) return 0;
-  std::ranges::sort(taken_us);
-  return static_cast<double>(taken_us[taken_us.size() / 2]) / 1e3;
-}
 
 class Pieces {
  public:
@@ -35,7 +30,7 @@ class Pieces {
     while (running_ > 0) co_await ended_.wait();
     const double seconds = static_cast<double>(steady_us() - began_us) / 1e6;
     figures.write_mib_s = 4.0 * count_ / seconds;
-    figures.write_ms = median_ms_or_zero(taken_us_);
+    figures.write_ms = median_ms(taken_us_);
     // Thirds of the pieces, so that no read finds what another one has brought.
     figures.whole_read_ms = co_await read_each(0, kPieceBytes);
     figures.range_read_ms = co_await read_each(1, kRangeBytes);
@@ -74,7 +69,7 @@ class Pieces {
       CHECK(read && read->data.size() == bytes, "a piece was not read");
       taken_us.push_back(steady_us() - began_us);
     }
-    co_return median_ms_or_zero(std::move(taken_us));
+    co_return median_ms(std::move(taken_us));
   }
 
   ClusterBed& bed_;

@@ -1,7 +1,6 @@
 #include "engine/gc/reclaim_estimate.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/model/types.h"
 #include "engine/sstable/filter.h"

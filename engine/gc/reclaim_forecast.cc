@@ -1,7 +1,6 @@
 #include "engine/gc/reclaim_forecast.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/gc/reclaim_estimate.h"
 #include "engine/model/types.h"

@@ -1,7 +1,6 @@
 #include "engine/retention/dead_table.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/model/types.h"
 

@@ -1,7 +1,6 @@
 #include "engine/retention/death_spans.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/model/types.h"
 #include "engine/retention/dead_table.h"

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "engine/model/types.h"
 #include "engine/retention/change_rule.h"
 
 namespace cellar::engine {
 namespace {
-
-constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
 // The age above which the rule may hide a cell; kNeverUs: no age.
 int64_t first_due_age_us(const StepRule& rule) {

@@ -1,15 +1,14 @@
 #include "engine/tablet/memory_deaths.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "engine/model/types.h"
 #include "engine/retention/dead_table.h"
 #include "io/base/saturating.h"
 
 namespace cellar::engine {
 namespace {
 
-constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 // The part of reclaim_within, as a divisor, for which dead entries wait for an ordinary flush.
 constexpr int64_t kWait = 2;
 

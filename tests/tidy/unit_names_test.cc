@@ -5,7 +5,6 @@
 
 #include <cctype>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "tests/tidy/source_tree.h"
@@ -39,8 +38,7 @@ bool skip(std::string_view& line, std::string_view word) {
 
 // The type, alias, constant or function that a line at namespace level declares; empty: none.
 std::string declared(std::string_view line) {
-  if (line.empty() || !(is_word(line[0]) && std::isdigit(static_cast<unsigned char>(line[0])) == 0))
-    return "";
+  if (line.empty() || !is_word(line[0])) return "";
   if (line.starts_with("namespace") || line.starts_with("template") || line.starts_with("friend"))
     return "";
   if (skip(line, "using ")) return line.find(" = ") == line.npos ? "" : word_at(line, 0);
