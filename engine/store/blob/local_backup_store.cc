@@ -17,14 +17,15 @@ class LocalBackupStore final : public BackupStore {
   Async<Result<void>> claim(std::string source) override {
     auto owner = co_await read_file(fs_, std::string(kSourcePath));
     if (owner) {
-      if (*owner == source + "\n") co_return Result<void>();
+      // Also if it is assigned already: an earlier claim may not be durable.
+      if (*owner == source + "\n") co_return co_await make_directory();
       co_return fail(Errc::failed_precondition,
                      "{} says that the backups here are of another data directory; take a "
                      "directory of its own for each node",
                      kSourcePath);
     }
     if (owner.error().code != Errc::not_found) co_return std::unexpected(owner.error());
-    CO_TRY_VOID(co_await fs_.create_dir(std::string(kDirectory)));
+    CO_TRY_VOID(co_await make_directory());
     co_return co_await replace_file(fs_, std::string(kSourcePath), source + "\n");
   }
 
@@ -52,7 +53,7 @@ class LocalBackupStore final : public BackupStore {
 
   Async<Result<void>> write(std::string name, std::string content) override {
     CO_TRY_VOID(check_backup_name(name));
-    CO_TRY_VOID(co_await fs_.create_dir(std::string(kDirectory)));
+    CO_TRY_VOID(co_await make_directory());
     co_return co_await replace_file(fs_, backup_path(name), std::move(content));
   }
 
@@ -69,6 +70,13 @@ class LocalBackupStore final : public BackupStore {
   BlobStore& blobs() override { return blobs_; }
 
  private:
+  // Durable, with all else in the root.
+  Async<Result<void>> make_directory() {
+    CO_TRY_VOID(co_await fs_.create_dir(std::string(kDirectory)));
+    const std::string root;
+    co_return co_await fs_.sync_dir(root);
+  }
+
   FileSystem& fs_;
   LocalBlobStore blobs_;
 };

@@ -328,6 +328,19 @@ TEST_F(Backup, OneThatWasCutShortIsNoneAndTheDestinationStaysUsable) {
   EXPECT_EQ(node_.cells("copy"), now);
 }
 
+// A power failure during the first claim left SOURCE and lost the directory that was made before
+// it.
+TEST_F(Backup, OutlivesAPowerFailureAfterAClaimThatWasCutShort) {
+  create();
+  fill("one");
+  ASSERT_TRUE(disk_->write_all("SOURCE", kSource + "\n"));
+  ASSERT_TRUE(back_up("one"));
+  Random random(1);
+  std::unique_ptr<MemDisk> left = disk_->crash_image(CrashPolicy::none, random);
+  left_.push_back(std::exchange(disk_, std::move(left)));
+  EXPECT_TRUE(verify("one"));
+}
+
 TEST_F(Backup, DamageIsRefusedByTheNameOfTheFile) {
   create();
   fill("one");
