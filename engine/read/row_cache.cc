@@ -17,6 +17,8 @@ namespace {
 // Of one set and its results, about.
 constexpr size_t kBytesPerSet = 512;
 constexpr size_t kLeastBytes = 64 << 10;  // less holds nothing
+constexpr size_t kLineBytes = 64;
+constexpr size_t kExpectedBytes = 4 * kLineBytes;  // of a result that is loaded early
 
 // The fixed part of a recorded cell.
 struct CellHead {
@@ -80,28 +82,49 @@ RowCache::~RowCache() {
   }
 }
 
-RowCache::Set& RowCache::set_of(uint64_t owner, Bytes row, uint64_t& hash) {
-  hash = XXH3_64bits_withSeed(row.data(), row.size(), owner);
-  return sets_[hash & (set_count_ - 1)];
+uint64_t RowCache::hash_of(uint64_t owner, Bytes row) {
+  return XXH3_64bits_withSeed(row.data(), row.size(), owner);
 }
 
 void RowCache::note(uint64_t owner, Bytes row, CommitStamp stamp) {
-  uint64_t hash = 0;
-  Set& set = set_of(owner, row, hash);
+  Set& set = set_of(hash_of(owner, row));
   set.newest = std::max(set.newest, stamp);
 }
 
-void RowCache::encode(const RowQuery& query) {
-  query_.clear();
-  put_varint(query_, query.versions);
-  put_varint(query_, query.columns == nullptr ? 0 : query.columns->size() + 1);
-  if (query.columns != nullptr) {
+// Reads of a shard often ask for the same of every row.
+void RowCache::remember_asked(const RowQuery& query) {
+  const bool all = query.columns == nullptr;
+  if (all && asked_all_ && asked_versions_ == query.versions) return;
+  asked_all_ = all;
+  asked_versions_ = query.versions;
+  asked_.clear();
+  put_varint(asked_, query.versions);
+  put_varint(asked_, all ? 0 : query.columns->size() + 1);
+  if (!all) {
     for (const ColumnName& column : *query.columns) {
-      put_bytes(query_, column.family);
-      put_bytes(query_, column.qualifier);
+      put_bytes(asked_, column.family);
+      put_bytes(asked_, column.qualifier);
     }
   }
-  query_.append(query.row);
+  asked_hash_ = XXH3_64bits(asked_.data(), asked_.size());
+}
+
+uint64_t RowCache::expect(uint64_t owner, Bytes row) const {
+  if (sets_ == nullptr) return 0;
+  const uint64_t hash = hash_of(owner, row);
+  __builtin_prefetch(&set_of(hash));
+  return hash;
+}
+
+void RowCache::expect_result(uint64_t expected) const {
+  if (sets_ == nullptr) return;
+  const Set& set = set_of(expected);
+  const uint16_t tag = tag_of(expected);
+  for (size_t way = 0; way < kWays; ++way) {
+    if (set.tags[way] != tag || set.rows[way] == nullptr) continue;
+    const char* const at = reinterpret_cast<const char*>(set.rows[way]);
+    for (size_t line = 0; line < kExpectedBytes; line += kLineBytes) __builtin_prefetch(at + line);
+  }
 }
 
 const CachedRow* RowCache::find(const RowQuery& query, CommitStamp since, int64_t now_us) {
@@ -111,17 +134,16 @@ const CachedRow* RowCache::find(const RowQuery& query, CommitStamp since, int64_
     sets_ = std::make_unique<Set[]>(set_count_);
     figures_.bytes = set_count_ * sizeof(Set);
   }
-  encode(query);
-  uint64_t hash = 0;
-  Set& set = set_of(query.owner, query.row, hash);
-  const Bytes asked = Bytes(query_).substr(0, query_.size() - query.row.size());
-  const auto tag =
-      static_cast<uint16_t>((hash >> 48 ^ XXH3_64bits(asked.data(), asked.size())) | 1);
+  remember_asked(query);
+  const uint64_t hash = hash_of(query.owner, query.row);
+  Set& set = set_of(hash);
+  const uint16_t tag = tag_of(hash);
   last_ = {&set, tag};
   for (size_t way = 0; way < kWays; ++way) {
     CachedRow* const row = set.rows[way];
     if (set.tags[way] != tag || row == nullptr) continue;
-    if (row->owner_ != query.owner || row->query() != Bytes(query_)) continue;
+    if (row->owner_ != query.owner || row->row() != query.row || row->asked() != Bytes(asked_))
+      continue;
     if (row->stamp_ >= std::max(set.newest, since) && now_us <= row->alive_until_us_) {
       set.used |= static_cast<uint8_t>(1U << way);
       ++figures_.hits;
@@ -147,19 +169,22 @@ void RowCache::keep(const RowQuery& query, const RowRecorder& recorder, CommitSt
   DCHECK(wants_last_, "a result that was not wanted");
   Set& set = *last_.set;
   if (recorder.too_long_ || stamp < std::max(set.newest, unnoted_)) return;
-  const size_t bytes = sizeof(CachedRow) + query_.size() + recorder.cells_.size();
+  const size_t bytes =
+      sizeof(CachedRow) + asked_.size() + query.row.size() + recorder.cells_.size();
   if (!make_room(bytes)) return;
   const size_t way = free_way(set);
   auto* row = new (::operator new(bytes)) CachedRow;
   row->owner_ = query.owner;
   row->stamp_ = stamp;
   row->alive_until_us_ = alive_until_us;
-  row->query_bytes_ = static_cast<uint32_t>(query_.size());
+  row->asked_bytes_ = static_cast<uint32_t>(asked_.size());
   row->row_bytes_ = static_cast<uint32_t>(query.row.size());
   row->cell_bytes_ = static_cast<uint32_t>(recorder.cells_.size());
   row->count_ = recorder.count_;
-  std::memcpy(row->data(), query_.data(), query_.size());
-  std::memcpy(row->data() + query_.size(), recorder.cells_.data(), recorder.cells_.size());
+  char* at = row->data();
+  for (const Bytes part : {Bytes(asked_), query.row, Bytes(recorder.cells_)}) {
+    at = std::copy(part.begin(), part.end(), at);
+  }
   set.rows[way] = row;
   set.tags[way] = last_.tag;
   figures_.bytes += bytes;

@@ -27,6 +27,9 @@
 // walk over many rows, replaces nothing. Sets are shared by rows, and one commit stamp is noted for
 // a set: a commit to one of its rows ends the results of the others, which costs a read each.
 //
+// A find() waits for memory twice: for the set, then for the result. expect() and expect_result()
+// start these loads early, so that those of several rows overlap.
+//
 // One shard. Views are valid until the next call of keep().
 #pragma once
 
@@ -81,17 +84,17 @@ class CachedRow {
  private:
   friend class RowCache;
 
-  Bytes query() const { return {data(), query_bytes_}; }
-  Bytes row() const { return query().substr(query_bytes_ - row_bytes_); }
-  Bytes cells() const { return {data() + query_bytes_, cell_bytes_}; }
+  Bytes asked() const { return {data(), asked_bytes_}; }
+  Bytes row() const { return {data() + asked_bytes_, row_bytes_}; }
+  Bytes cells() const { return {data() + asked_bytes_ + row_bytes_, cell_bytes_}; }
   const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   char* data() { return reinterpret_cast<char*>(this + 1); }
-  size_t bytes() const { return sizeof(CachedRow) + query_bytes_ + cell_bytes_; }
+  size_t bytes() const { return sizeof(CachedRow) + asked_bytes_ + row_bytes_ + cell_bytes_; }
 
   uint64_t owner_ = 0;
   CommitStamp stamp_;           // as of which it was read
   int64_t alive_until_us_ = 0;  // the last time at which it is valid
-  uint32_t query_bytes_ = 0;    // what was asked for, then the row
+  uint32_t asked_bytes_ = 0;    // what was asked for of the row, which follows
   uint32_t row_bytes_ = 0;
   uint32_t cell_bytes_ = 0;
   uint32_t count_ = 0;
@@ -116,6 +119,12 @@ class RowCache {
 
   // Differs from every other of this cache.
   uint64_t new_owner() { return ++last_owner_; }
+
+  // A find() of this row follows soon: loads its set into the processor's cache. Returns what
+  // expect_result() is called with, once the set is likely to be there. Both are hints.
+  uint64_t expect(uint64_t owner, Bytes row) const;
+  // Loads the result, if the query asks for the same columns as the last find().
+  void expect_result(uint64_t expected) const;
 
   // Null: not held, or not valid at `now_us`. `since`: results of earlier stamps are not valid.
   const CachedRow* find(const RowQuery& query, CommitStamp since, int64_t now_us);
@@ -154,9 +163,13 @@ class RowCache {
     uint16_t tag = 0;
   };
 
-  Set& set_of(uint64_t owner, Bytes row, uint64_t& hash);
+  static uint64_t hash_of(uint64_t owner, Bytes row);
+  Set& set_of(uint64_t hash) const { return sets_[hash & (set_count_ - 1)]; }
+  uint16_t tag_of(uint64_t hash) const {
+    return static_cast<uint16_t>((hash >> 48 ^ asked_hash_) | 1);
+  }
   void note(uint64_t owner, Bytes row, CommitStamp stamp);
-  void encode(const RowQuery& query);
+  void remember_asked(const RowQuery& query);
   void drop(Set& set, size_t way);
   size_t free_way(Set& set);
   bool make_room(size_t bytes);
@@ -169,7 +182,12 @@ class RowCache {
   uint64_t last_owner_ = 0;
   Place last_;
   bool wants_last_ = false;
-  std::string query_;  // of the last find(), encoded
+  // What the last find() asked for of its row, encoded. It is that of `asked_versions_` of all
+  // columns, if `asked_all_`.
+  std::string asked_;
+  uint64_t asked_hash_ = 0;
+  uint32_t asked_versions_ = 0;
+  bool asked_all_ = false;
   std::string scratch_;
   Figures figures_;
 };

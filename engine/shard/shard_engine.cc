@@ -1,6 +1,7 @@
 #include "engine/shard/shard_engine.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/index_scan.h"
 #include "engine/jobs/compact.h"
@@ -131,6 +132,16 @@ Result<ReadStart> ShardEngine::start_read(TabletId tablet, Epoch epoch, const Re
                                           CellSink& sink, const Clock* clock) {
   TRY(Tablet * found, find(tablet, epoch));
   return found->start_read(spec, sink, row_reads_, clock);
+}
+
+void ShardEngine::expect_reads(std::span<const ExpectedRead> reads) const {
+  std::array<uint64_t, kMostExpectedReads> expected{};
+  const size_t count = std::min(reads.size(), expected.size());
+  for (size_t i = 0; i < count; ++i) {
+    const auto it = tablets_.find(reads[i].tablet);
+    if (it != tablets_.end()) expected[i] = it->second->expect_read(reads[i].row);
+  }
+  for (size_t i = 0; i < count; ++i) context_.rows.expect_result(expected[i]);
 }
 
 Result<std::unique_ptr<ScanCursor>> ShardEngine::open_watched(TabletId tablet, Epoch epoch,

@@ -66,6 +66,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
                                                 const IndexReadSpec& spec) override;
   Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec, CellSink& sink,
                                const Clock* clock) override;
+  void expect_reads(std::span<const ExpectedRead> reads) const override;
   Async<Result<void>> flush(TabletId tablet) override;
   Async<Result<void>> compact(TabletId tablet) override;
   void end_waits() override {

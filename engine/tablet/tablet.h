@@ -105,6 +105,8 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   // Implements Engine::start_read; `rows` is the shard's.
   Result<ReadStart> start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                const Clock* clock);
+  // RowCache::expect() of a row of this tablet.
+  uint64_t expect_read(Bytes row) const { return shard_.rows.expect(row_owner_, row); }
 
   // Resumes when no write waits for the log, and none for a row or for the end of a change of
   // rules.

@@ -196,6 +196,21 @@ Result<const Frame*> FrameReader::next() {
   return &frame_;
 }
 
+size_t FrameReader::peek(std::span<Frame> frames) const {
+  Bytes rest = skips() ? Bytes() : unread();
+  size_t count = 0;
+  while (count < frames.size() && rest.size() >= kHeaderBytes) {
+    Frame& frame = frames[count];
+    frame.header = load_header(rest.data());
+    const size_t size = kHeaderBytes + size_t{frame.header.body_bytes};
+    if (rest.size() < size) break;
+    frame.body = rest.substr(kHeaderBytes, frame.header.body_bytes);
+    rest.remove_prefix(size);
+    ++count;
+  }
+  return count;
+}
+
 // Marks a frame that take_ahead() consumed while an earlier frame waits. No peer can send this
 // kind: parse_header() refuses it, and only parsed frames are tested for it.
 constexpr auto kTaken = static_cast<FrameKind>(0);

@@ -16,6 +16,10 @@
 #include "io/base/large_memory.h"
 #include "io/base/result.h"
 
+namespace cellar::engine {
+struct TableEntry;
+}
+
 namespace cellar::wire {
 
 inline constexpr uint16_t kProtocolVersion = 2;
@@ -84,6 +88,9 @@ struct FrameHeader {
   uint64_t tablet_id = 0;  // 0: the node finds it
   uint64_t epoch = 0;      // 0: any
   Bytes table_name;        // valid while the request is handled
+  // Of table_id, in the version of the table map that is given; null: not looked up.
+  const engine::TableEntry* table = nullptr;
+  uint64_t map_version = 0;
 };
 inline constexpr size_t kHeaderBytes = 24;
 // Where the fields of a stored header lie, for code that changes one in a prepared frame.
@@ -132,6 +139,8 @@ class FrameReader {
   // stream cannot be parsed any further or a body differs from its checksum. The frame is valid
   // until the next space().
   Result<const Frame*> next();
+  // The frames that next() returns next, unchecked: at most as many as fit. Returns their number.
+  size_t peek(std::span<Frame> frames) const;
   // The size of the incomplete frame found by next(); 0 if not yet known.
   size_t begun_bytes() const { return begun_bytes_; }
   // Its header. REQUIRES: begun_bytes() != 0.

@@ -134,6 +134,16 @@ Result<void> decode_get(Bytes body, DecodedGet& out) {
   return check_end(body);
 }
 
+Bytes row_of_get(Bytes body) {
+  fb::GetRec rec;
+  Bytes recs;
+  Bytes row;
+  const bool has_row = take(body, rec) &&
+                       take(body, rec.column_count() * sizeof(fb::ColumnRec), recs) &&
+                       take(body, rec.row_size(), row);
+  return has_row ? row : Bytes();
+}
+
 Result<void> decode_put(Bytes body, DecodedWrites& out) {
   out.rows.clear();
   out.mutations.clear();

@@ -124,8 +124,10 @@ void decode_drop(Bytes body) {
 
 // What is accepted is written again as the same request.
 void decode_get(Bytes body) {
+  const Bytes row = wire::row_of_get(body);
   wire::DecodedGet get;
   if (!wire::decode_get(body, get)) return;
+  CHECK(row == get.row);
   std::string again;
   wire::append_get(again, get);
   wire::DecodedGet read;

@@ -1,5 +1,8 @@
 #include "net/server/requests/dispatch.h"
 
+#include <array>
+
+#include "engine/engine.h"
 #include "net/server/access/access.h"
 #include "net/server/requests/op_table.h"
 #include "net/server/requests/table_codec.h"
@@ -87,6 +90,22 @@ class Dispatcher final : public RequestHandler {
     const Refusal& refusal = handled.error();
     if (refusal.malformed) return session.reply_malformed(frame.header, refusal.error);
     session.reply_error(frame.header, refusal.error, refusal.hint ? &*refusal.hint : nullptr);
+  }
+  void expect(ShardServer& shard, HandleTable& handles,
+              std::span<wire::Frame> frames) const override {
+    std::array<engine::ExpectedRead, engine::kMostExpectedReads> reads;
+    size_t count = 0;
+    for (wire::Frame& frame : frames) {
+      const OpSpec* spec = find_op(frame.header.op);
+      const bool known = spec != nullptr && spec->row_read != nullptr && frame.header.handle != 0;
+      if (!known || frame.header.kind != wire::FrameKind::request) continue;
+      const Bytes row = spec->row_read(frame.body);
+      if (row.empty() || count == reads.size()) continue;
+      const bool resolved = handles.resolve(frame.header, shard.tables()).has_value();
+      if (!resolved || frame.header.table == nullptr) continue;
+      reads[count++] = {frame.header.table->locate(row).id, row};
+    }
+    if (count > 1) shard.engine().expect_reads(std::span(reads).first(count));
   }
   Result<void> check_announced(ShardServer& shard, Session& session,
                                const wire::FrameHeader& header) const override {

@@ -5,6 +5,7 @@
 #include "net/server/access/alter_need.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
+#include "net/wire/point_codec.h"
 
 namespace cellar::server {
 namespace {
@@ -119,6 +120,11 @@ constexpr OpSpec timed(OpSpec spec) {
   return spec;
 }
 
+constexpr OpSpec reading(Bytes (*row_read)(Bytes body), OpSpec spec) {
+  spec.row_read = row_read;
+  return spec;
+}
+
 // The members of OpSpec in their order. An operation of the schema without a case does not compile.
 // clang-format off
 constexpr OpSpec tablet_entry_of(Op op) {
@@ -198,7 +204,8 @@ constexpr OpSpec entry_of(Op op) {
       return {on<handle_sample_row_keys>, Scope::table, kRead, Logged::no,
               kRows<fb::SampleRowKeysRequest>, "sample_row_keys"};
     case Op::Get:
-      return timed({handle_get, Scope::table, kRead, Logged::no, kByHandle});
+      return reading(wire::row_of_get,
+                     timed({handle_get, Scope::table, kRead, Logged::no, kByHandle}));
     case Op::Put:
       return timed({handle_put, Scope::table, kWrite, Logged::no, kByHandle});
     case Op::CreateTable:

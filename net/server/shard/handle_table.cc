@@ -56,15 +56,21 @@ Result<void> HandleTable::resolve(wire::FrameHeader& header, const engine::Table
   header.tablet_id = target->tablet_id;
   header.epoch = target->epoch;
   header.table_name = target->table;
+  header.table = target->entry;
+  header.map_version = target->map_version;
   return {};
 }
 
-// The id of a table bound by name, looked up once for each version of the map.
+// Looks the table up once for each version of the map.
 void HandleTable::find_table(Target& target, const engine::TableMap& tables) {
-  if (target.table.empty() || target.map_version == tables.version) return;
-  const engine::TableEntry* table = tables.find(Bytes(target.table));
-  target.table_id = table == nullptr ? 0 : table->schema.id.value();
+  if (target.map_version == tables.version) return;
   target.map_version = tables.version;
+  if (target.table.empty()) {
+    target.entry = tables.find(TableId{target.table_id});
+    return;
+  }
+  target.entry = tables.find(Bytes(target.table));
+  target.table_id = target.entry == nullptr ? 0 : target.entry->schema.id.value();
 }
 
 void HandleTable::take_stale(TabletPlaces& current, std::vector<Stale>& stale) {

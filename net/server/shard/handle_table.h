@@ -6,7 +6,7 @@
 // only, and names the instance of the node, because ids are counted by each node. A `bind` frame
 // has no answer: what is wrong with it is the answer to the requests that use the handle.
 //
-// Example: bind(1, {table "events"}); resolve() of a request with handle 1 fills in the id of
+// Example: bind(1, {table "events"}); resolve() of a request with handle 1 fills in the table
 // `events`, looked up once for each version of the table map.
 #pragma once
 
@@ -48,8 +48,9 @@ class HandleTable {
   enum class State : uint8_t { unbound, bound, nameless, too_long, of_another_node };
   struct Target {
     State state = State::unbound;
-    std::string table;      // empty: bound by id
-    uint64_t table_id = 0;  // by name: as of `map_version`; 0: there is none
+    std::string table;                          // empty: bound by id
+    uint64_t table_id = 0;                      // by name: as of `map_version`; 0: there is none
+    const engine::TableEntry* entry = nullptr;  // as of `map_version`; null: there is none
     uint64_t map_version = 0;
     uint64_t tablet_id = 0;
     uint64_t epoch = 0;

@@ -2,11 +2,14 @@
 // node; a session knows this much of it.
 #pragma once
 
+#include <span>
+
 #include "io/base/result.h"
 #include "net/wire/frame.h"
 
 namespace cellar::server {
 
+class HandleTable;
 class Session;
 class ShardServer;
 
@@ -16,6 +19,10 @@ class RequestHandler {
   virtual ~RequestHandler() = default;
   // Answers the request exactly once, now or later, or has the session hold it.
   virtual void handle(ShardServer& shard, Session& session, const wire::Frame& frame) const = 0;
+  // Frames that the session handles next, unchecked: loads what point reads among them will look at
+  // (Engine::expect_reads). Has no other effect.
+  virtual void expect(ShardServer& shard, HandleTable& handles,
+                      std::span<wire::Frame> frames) const = 0;
   // What can be refused of a request whose body is still on its way.
   virtual Result<void> check_announced(ShardServer& shard, Session& session,
                                        const wire::FrameHeader& header) const = 0;

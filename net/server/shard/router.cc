@@ -5,6 +5,7 @@ namespace cellar::server {
 Result<const engine::TableEntry*> find_table(const engine::TableMap& tables,
                                              const wire::FrameHeader& header,
                                              std::string_view name) {
+  if (header.table != nullptr && header.map_version == tables.version) return header.table;
   if (header.table_id != 0) {
     if (const auto* entry = tables.find(TableId{header.table_id})) return entry;
     return fail(Errc::not_found, "table {} does not exist", header.table_id);

@@ -1,5 +1,8 @@
 #include "net/server/shard/session.h"
 
+#include <array>
+
+#include "engine/engine.h"
 #include "io/base/coding.h"
 #include "io/base/log.h"
 #include "io/base/time_text.h"
@@ -79,7 +82,10 @@ Session::Next Session::handle_ready() {
     if (const Next next = take_preface(); !preface_done_) return next;
   }
   if (shard_.clock().stands()) return Next::time;
+  size_t expected = 0;
   while (true) {
+    if (expected == 0) expected = expect_requests();
+    --expected;
     const Result<const Frame*> frame = frames_.next();
     if (!frame) {
       garbage(frame.error());
@@ -93,6 +99,16 @@ Session::Next Session::handle_ready() {
     if (broken_) return Next::end;
     if (!has_room() || shard_.memory().requests_full()) return Next::room;
   }
+}
+
+// Looks at what has been received and is handled next. Returns the number of frames until the next
+// look, at least 1.
+size_t Session::expect_requests() {
+  std::array<Frame, engine::kMostExpectedReads> frames;
+  const size_t count = frames_.peek(frames);
+  if (count < 2) return 1;
+  if (greeted_) shard_.handler().expect(shard_, handles_, std::span(frames).first(count));
+  return count;
 }
 
 // No complete frame is left.

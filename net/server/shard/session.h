@@ -215,6 +215,7 @@ class Session final : private MapWaiter,
   void on_received(Result<size_t> bytes) override;
   void advance();
   Next handle_ready();
+  size_t expect_requests();
   Next note_partial();
   bool may_receive_at_once();
   void receive();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "io/base/coding.h"
 #include "io/base/random.h"
 #include "tests/net/wire/wire_bodies.h"
@@ -195,8 +197,15 @@ TEST_P(FrameReaderOf, GivesFramesInOrderHoweverTheyAreCut) {
     feed(reader, Bytes(stream).substr(at, n));
     at += n;
     while (true) {
+      std::array<Frame, 3> ahead;
+      const size_t peeked = reader.peek(ahead);
+      for (size_t i = 0; i < peeked; ++i) {
+        EXPECT_EQ(ahead[i].header.request_id, seen + i);
+        ASSERT_EQ(ahead[i].body, bodies[seen + i]);
+      }
       const auto frame = reader.next();
       ASSERT_TRUE(frame) << frame.error().message;
+      EXPECT_EQ(*frame == nullptr, peeked == 0);
       if (*frame == nullptr) break;
       EXPECT_EQ((*frame)->header.request_id, seen);
       ASSERT_EQ((*frame)->body, bodies[seen]);
@@ -205,6 +214,22 @@ TEST_P(FrameReaderOf, GivesFramesInOrderHoweverTheyAreCut) {
     }
   }
   EXPECT_EQ(seen, bodies.size());
+}
+
+// A length that is none ends it; next() says why.
+TEST(FrameReader, PeeksNoFurtherThanTheBytes) {
+  FrameHeader header;
+  header.body_bytes = UINT32_MAX;
+  std::string bytes = request_frame(fb::Op::Ping, 1, std::string(8, 'x'));
+  append_header(bytes, header);
+  bytes += std::string(100, 'y');
+  FrameReader reader(4096);
+  feed(reader, bytes);
+  std::array<Frame, 3> ahead;
+  EXPECT_EQ(reader.peek(ahead), 1u);
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.peek(ahead), 0u);
+  EXPECT_FALSE(reader.next());
 }
 
 TEST(FrameReader, TakesMemoryForBytesNotForDeclaredLengths) {

@@ -86,6 +86,7 @@ TEST(PointCodec, AGetIsReadBack) {
     DecodedGet read;
     ASSERT_TRUE(decode_get(body, read));
     EXPECT_EQ(read.row, get.row);
+    EXPECT_EQ(row_of_get(body), get.row);
     EXPECT_EQ(read.versions, get.versions);
     ASSERT_EQ(read.columns.size(), get.columns.size());
     for (size_t i = 0; i < read.columns.size(); ++i) {
@@ -203,6 +204,7 @@ TEST(PointCodec, RandomBytesAreReadWithinTheirBounds) {
     const std::string exact(body.data(), body.size());
     (void)decode_put(exact, writes);
     (void)decode_get(exact, get);
+    EXPECT_LE(row_of_get(exact).size(), exact.size());
     GotReader reader(exact);
     for (GotCell cell; reader.next(cell);) EXPECT_LE(cell.value.size(), exact.size());
   }
