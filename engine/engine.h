@@ -125,12 +125,13 @@ struct EngineStats {
   bool read_only_start = false;  // since the start: nothing is written (Node)
 };
 
-// A read of one row that follows soon.
-struct ExpectedRead {
+// A row that is read or written soon.
+struct ExpectedRow {
   TabletId tablet;
   Bytes row;
+  bool written = false;
 };
-inline constexpr size_t kMostExpectedReads = 16;
+inline constexpr size_t kMostExpectedRows = 16;
 
 class Engine {
  public:
@@ -161,10 +162,10 @@ class Engine {
   virtual Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
                                        CellSink& sink, const Clock* clock) = 0;
 
-  // start_read() of these rows follows at once: loads what they will look at into the processor's
-  // cache, for all of them at the same time. A hint, which changes no answer. At most
-  // kMostExpectedReads; the rest is not looked at.
-  virtual void expect_reads(std::span<const ExpectedRead> reads) const = 0;
+  // start_read() or submit() of these rows follows at once: loads what they will look at into the
+  // processor's cache, for all of them at the same time. A hint, which changes no answer. At most
+  // kMostExpectedRows; the rest is not looked at.
+  virtual void expect_rows(std::span<const ExpectedRow> rows) = 0;
 
   // A read through an index over the tablet's part of spec.rows. Errors of open_scan(); NOT_FOUND:
   // no such index; INVALID_ARGUMENT (validate_index_read); FAILED_PRECONDITION with the share done:

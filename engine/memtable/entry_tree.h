@@ -1,6 +1,6 @@
 // EntryTree: sorted entries in memory, of a memtable or of one of its indexes.
 //
-// Keys and values are in an arena that is freed with the memtable. A B-tree of (head, pointer)
+// Keys and values are in an arena that is freed with the memtable. A B+ tree of (head, record)
 // pairs, whose nodes are in the arena too, orders them. Only the blocks of the arena have to be
 // freed, which a caller can do in slices. One thread: writer and readers are on the same shard.
 //
@@ -14,13 +14,21 @@
 //   keys user0017, user0018                shared_ "user001", heads of "7", "8"
 //   add  user0420                          shared_ "user0",   heads of "017", "018", "420"
 //
+// Invariants
+//   1. Entries are in the leaves, which are linked in order; no leaf is empty. Heads and records of
+//      a node are arrays of their own, so a search reads the heads alone.
+//   2. Separator i of an inner node is greater than every key below child i and not greater than
+//      any below child i + 1. It is the record of an entry.
+//   3. A full node is split in half; the last leaf, by an append, behind its last entry, so keys
+//      that ascend fill their leaves.
+//
 // Iterators may be kept across insert(). The bytes of key() and value() live as long as the arena.
 // An insert invalidates the position in the tree, so the next move searches for the last key again.
 // An iterator sees entries added ahead of it and not those added before its position.
 #pragma once
 
-#include <absl/container/btree_set.h>
-
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,7 +42,7 @@ class EntryTree {
  public:
   // An entry: key size: u32, value size: u32, key, value; anywhere in the arena.
   struct Record {
-    const char* bytes;
+    const char* bytes = nullptr;
     Bytes key() const { return {bytes + 8, load_le<uint32_t>(bytes)}; }
     Bytes value() const {
       return {bytes + 8 + load_le<uint32_t>(bytes), load_le<uint32_t>(bytes + 4)};
@@ -42,50 +50,44 @@ class EntryTree {
   };
 
  private:
-  struct Slot {
-    mutable uint64_t head;  // recomputed at a cut, which does not change the order
-    Record record;
-    Bytes key() const { return record.key(); }
-    Bytes value() const { return record.value(); }
+  static constexpr uint32_t kSlots = 28;    // a leaf fits into the first block of an arena
+  static constexpr size_t kMostInners = 8;  // levels above the leaves; a node has 14 children
+  struct Node {
+    uint32_t count = 0;
+    std::array<uint64_t, kSlots> heads{};
+    std::array<Record, kSlots> records{};
   };
-  struct Probe {
-    Probe(Bytes k, size_t shared) : head(key_head(k.substr(shared))), bytes(k) {}
-    Bytes key() const { return bytes; }
-    uint64_t head;
-    Bytes bytes;
+  struct Leaf : Node {
+    Leaf* next = nullptr;
+    Leaf* previous = nullptr;
   };
-  struct Less {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return a.head != b.head ? a.head < b.head : a.key() < b.key();
-    }
+  struct Inner : Node {  // `count` separators
+    std::array<Node*, kSlots + 1> children{};
   };
-  // Allocates from the arena, which is freed as a whole.
-  template <class T>
-  struct NodeAllocator {
-    using value_type = T;
-    explicit NodeAllocator(Arena& from) : arena(&from) {}
-    template <class U>
-    NodeAllocator(const NodeAllocator<U>& o) : arena(o.arena) {}  // NOLINT(*-explicit-*)
-    T* allocate(size_t n) {
-      return reinterpret_cast<T*>(arena->allocate_aligned(n * sizeof(T), alignof(T)));
-    }
-    void deallocate(T*, size_t) {}
-    template <class U>
-    bool operator==(const NodeAllocator<U>& o) const {
-      return arena == o.arena;
-    }
-    Arena* arena;
+  // An entry; no leaf: behind the last one.
+  struct Spot {
+    Leaf* leaf = nullptr;
+    uint32_t index = 0;
+    Record record() const { return leaf->records[index]; }
+    uint64_t head() const { return leaf->heads[index]; }
   };
-  using Tree = absl::btree_set<Slot, Less, NodeAllocator<Slot>>;
+  // The separator of a new node, which belongs behind another one.
+  struct Split {
+    uint64_t head = 0;
+    Record first;
+    Node* node = nullptr;
+  };
+  struct Branch {
+    Inner* node = nullptr;
+    uint32_t child = 0;
+  };
+  using Path = std::array<Branch, kMostInners>;
 
  public:
   class Iterator;
 
   // The arena must outlive it.
-  explicit EntryTree(Arena& arena) : arena_(arena), tree_(Less(), NodeAllocator<Slot>(arena)) {}
-  ~EntryTree() {}  // NOLINT(modernize-use-equals-default): of the tree nothing is left to free
+  explicit EntryTree(Arena& arena) : arena_(arena) {}
   EntryTree(const EntryTree&) = delete;
   EntryTree& operator=(const EntryTree&) = delete;
 
@@ -94,13 +96,14 @@ class EntryTree {
    public:
     // The key is there.
     bool holds(Bytes key) const {
-      return next_ != end_ && next_->head == head_ && next_->key() == key;
+      return next_.leaf != nullptr && next_.head() == head_ && next_.record().key() == key;
     }
 
    private:
     friend class EntryTree;
-    Tree::const_iterator next_;  // the first entry not before the key
-    Tree::const_iterator end_;
+    Path path_;  // to at_.leaf, from the root
+    Spot at_;    // the index may be one behind the leaf's last entry
+    Spot next_;  // the first entry not before the key
     uint64_t head_ = 0;
   };
   // May cut the shared prefix.
@@ -110,24 +113,54 @@ class EntryTree {
   // The entry after the place differs from `key` only in its last `tail` bytes.
   bool next_differs_in_tail(const Place& place, Bytes key, size_t tail) const;
 
-  size_t size() const { return tree_.size(); }
-  bool empty() const { return tree_.empty(); }
+  // A find() of a key that begins so follows soon: loads what it will look at into the processor's
+  // cache, step by step. Each step needs what the one before it has begun to load, so the steps of
+  // several searches should alternate. Without an effect; no insert between the steps.
+  class Expected {
+   private:
+    friend class EntryTree;
+    const Node* node_ = nullptr;
+    size_t inners_ = 0;  // levels of inner nodes, from the node on
+    uint64_t head_ = 0;
+  };
+  Expected expect(Bytes begin) const;
+  // False: that was the last step.
+  static bool expect_next(Expected& expected);
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
   Iterator iterator() const;
 
  private:
   // A cut of a tree with fewer entries is cheap.
   static constexpr size_t kCheapCutEntries = 1024;
+  // What goes before a key: smaller ones, or the key itself too.
+  enum class Before : uint8_t { smaller, not_greater };
 
-  // The first entry whose key is not less than `key`.
-  Tree::const_iterator lower_bound(Bytes key) const;
+  static uint32_t search(const Node& node, uint64_t head, Bytes key, Before before);
+  static Spot entry_at(Spot spot);
+  // The spot of the first entry that does not go before `key`, possibly one behind the last entry
+  // of a leaf. REQUIRES: a tree that is not empty.
+  Spot descend(uint64_t head, Bytes key, Before before, Path* path) const;
+  Spot bound(Bytes key, Before before) const;
+  template <class T>
+  T* make();
+  static void put(Node& node, uint32_t index, uint64_t head, Record record);
+  static void move_tail(Node& from, uint32_t at, Node& to);
+  Spot split(Spot full, Split& split);
+  void add_to_parent(const Path& path, Split split);
+  Split split_inner(Inner& full, uint32_t child, const Split& split);
   // Cuts shared_ to its common prefix with `key`.
   void share(Bytes key);
+  void renew_heads(Node& node, size_t inners);
 
   Arena& arena_;
-  union {
-    Tree tree_;  // never destroyed, which would visit all nodes
-  };
-  std::string shared_;         // common prefix of all keys in tree_
+  Node* root_ = nullptr;  // null: the tree is empty
+  Leaf* first_ = nullptr;
+  Leaf* last_ = nullptr;
+  size_t inners_ = 0;  // levels above the leaves
+  size_t size_ = 0;
+  std::string shared_;         // common prefix of all keys
   size_t entries_at_cut_ = 0;  // number of entries at the last cut
   uint64_t inserts_ = 0;       // iterators compare it to detect a stale position
 };
@@ -142,17 +175,17 @@ class EntryTree::Iterator final : public EntryIterator {
   Step next() override;
   Step resume() override;
   void collect(std::vector<BlockRequest*>& requests) override;
-  Bytes key() const override { return slot_.key(); }
-  Bytes value() const override { return slot_.value(); }
+  Bytes key() const override { return record_.key(); }
+  Bytes value() const override { return record_.value(); }
   const Error& error() const override;
 
  private:
   Step stand();
 
   const EntryTree* tree_;
-  Tree::const_iterator place_;
+  Spot spot_;
   uint64_t inserts_seen_ = 0;
-  Slot slot_{};
+  Record record_;
 };
 
 inline EntryTree::Iterator EntryTree::iterator() const { return Iterator(*this); }

@@ -134,14 +134,23 @@ Result<ReadStart> ShardEngine::start_read(TabletId tablet, Epoch epoch, const Re
   return found->start_read(spec, sink, row_reads_, clock);
 }
 
-void ShardEngine::expect_reads(std::span<const ExpectedRead> reads) const {
-  std::array<uint64_t, kMostExpectedReads> expected{};
-  const size_t count = std::min(reads.size(), expected.size());
+void ShardEngine::expect_rows(std::span<const ExpectedRow> rows) {
+  std::array<Tablet::Expected, kMostExpectedRows> expected;
+  const size_t count = std::min(rows.size(), expected.size());
   for (size_t i = 0; i < count; ++i) {
-    const auto it = tablets_.find(reads[i].tablet);
-    if (it != tablets_.end()) expected[i] = it->second->expect_read(reads[i].row);
+    const auto it = tablets_.find(rows[i].tablet);
+    if (it == tablets_.end()) continue;
+    const Tablet& tablet = *it->second;
+    expected[i] = rows[i].written ? tablet.expect_write(rows[i].row, expected_key_)
+                                  : tablet.expect_read(rows[i].row);
   }
-  for (size_t i = 0; i < count; ++i) context_.rows.expect_result(expected[i]);
+  for (size_t i = 0; i < count; ++i) {
+    if (expected[i].is_read) context_.rows.expect_result(expected[i].cached);
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < count; ++i) more |= EntryTree::expect_next(expected[i].entry);
+  }
 }
 
 Result<std::unique_ptr<ScanCursor>> ShardEngine::open_watched(TabletId tablet, Epoch epoch,

@@ -66,7 +66,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
                                                 const IndexReadSpec& spec) override;
   Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec, CellSink& sink,
                                const Clock* clock) override;
-  void expect_reads(std::span<const ExpectedRead> reads) const override;
+  void expect_rows(std::span<const ExpectedRow> rows) override;
   Async<Result<void>> flush(TabletId tablet) override;
   Async<Result<void>> compact(TabletId tablet) override;
   void end_waits() override {
@@ -170,6 +170,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   ShardContext context_;
   MemoryBudget budget_;
   TabletTableOfShard tablets_;
+  std::string expected_key_;  // scratch space of expect_rows()
   RowReads row_reads_;
   Maintenance maintenance_;
   ShardReshape reshape_;

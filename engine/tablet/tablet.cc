@@ -570,6 +570,18 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
   return start;
 }
 
+Tablet::Expected Tablet::expect_read(Bytes row) const {
+  return {.is_read = true, .cached = shard_.rows.expect(row_owner_, row), .entry = {}};
+}
+
+Tablet::Expected Tablet::expect_write(Bytes row, std::string& key) const {
+  shard_.rows.expect(row_owner_, row);  // a commit is noted there
+  if (memtables_.active() == nullptr) return {};
+  key.clear();
+  append_row_prefix(key, row);
+  return {.entry = memtables_.active()->entries.tree().expect(key)};
+}
+
 CommitStamp Tablet::read_stamp(int64_t now_us) const {
   if (!commits_.empty()) return facts_->visible;
   // All commits are visible, and the next one gets a greater stamp (next_stamp()).

@@ -105,8 +105,15 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   // Implements Engine::start_read; `rows` is the shard's.
   Result<ReadStart> start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                const Clock* clock);
-  // RowCache::expect() of a row of this tablet.
-  uint64_t expect_read(Bytes row) const { return shard_.rows.expect(row_owner_, row); }
+  // The first step of what RowCache and EntryTree do for a row that is read or written soon; the
+  // others take the result. `key` is scratch space.
+  struct Expected {
+    bool is_read = false;
+    uint64_t cached = 0;
+    EntryTree::Expected entry;
+  };
+  Expected expect_read(Bytes row) const;
+  Expected expect_write(Bytes row, std::string& key) const;
 
   // Resumes when no write waits for the log, and none for a row or for the end of a change of
   // rules.

@@ -141,7 +141,14 @@ Bytes row_of_get(Bytes body) {
   const bool has_row = take(body, rec) &&
                        take(body, rec.column_count() * sizeof(fb::ColumnRec), recs) &&
                        take(body, rec.row_size(), row);
-  return has_row ? row : Bytes();
+  return has_row && row.size() <= kMaxRowKeyBytes ? row : Bytes();
+}
+
+Bytes row_of_put(Bytes body) {
+  fb::PutRec rec;
+  Bytes row;
+  const bool has_row = take(body, rec) && take(body, rec.row_size(), row);
+  return has_row && row.size() <= kMaxRowKeyBytes ? row : Bytes();
 }
 
 Result<void> decode_put(Bytes body, DecodedWrites& out) {

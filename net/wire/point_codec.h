@@ -30,8 +30,9 @@ struct DecodedGet {
 Result<void> decode_get(Bytes body, DecodedGet& out);
 // The same for a Put. `out` has one row. Cells are validated by the engine.
 Result<void> decode_put(Bytes body, DecodedWrites& out);
-// The row of a Get whose body has not been checked; empty if it has none.
+// The row of a body that has not been checked; empty if it has none that is valid.
 Bytes row_of_get(Bytes body);
+Bytes row_of_put(Bytes body);
 
 void append_get(std::string& out, const DecodedGet& get);
 // One SetCell for each mutation. REQUIRES: at least one, at most UINT16_MAX of them, no other kind.

@@ -136,8 +136,10 @@ void decode_get(Bytes body) {
 }
 
 void decode_put(Bytes body) {
+  const Bytes row = wire::row_of_put(body);
   wire::DecodedWrites writes;
   if (!wire::decode_put(body, writes)) return;
+  CHECK(row == writes.rows.front().row || row.empty());
   for (const Mutation& cell : writes.mutations) {
     CHECK(cell.value.size() <= body.size() && cell.qualifier.size() <= body.size());
   }

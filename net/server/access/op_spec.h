@@ -69,9 +69,10 @@ struct OpSpec {
   // Whether a request waits while trusted time stands (net/server/shard/clock_gate.h). Changes of
   // tables check the clock themselves.
   bool needs_time = false;
-  // The one row that a request looks at, from a body that has not been checked; null: others do not
-  // look at one, or not often enough to prepare for it.
-  Bytes (*row_read)(Bytes body) = nullptr;
+  // The one row of a request, from a body that has not been checked; null: requests have not one,
+  // or are not frequent enough to prepare for them (Engine::expect_rows).
+  Bytes (*row_of)(Bytes body) = nullptr;
+  bool writes_row = false;
   uint16_t op = 0;
 };
 

@@ -93,19 +93,19 @@ class Dispatcher final : public RequestHandler {
   }
   void expect(ShardServer& shard, HandleTable& handles,
               std::span<wire::Frame> frames) const override {
-    std::array<engine::ExpectedRead, engine::kMostExpectedReads> reads;
+    std::array<engine::ExpectedRow, engine::kMostExpectedRows> rows;
     size_t count = 0;
     for (wire::Frame& frame : frames) {
       const OpSpec* spec = find_op(frame.header.op);
-      const bool known = spec != nullptr && spec->row_read != nullptr && frame.header.handle != 0;
+      const bool known = spec != nullptr && spec->row_of != nullptr && frame.header.handle != 0;
       if (!known || frame.header.kind != wire::FrameKind::request) continue;
-      const Bytes row = spec->row_read(frame.body);
-      if (row.empty() || count == reads.size()) continue;
+      const Bytes row = spec->row_of(frame.body);
+      if (row.empty() || count == rows.size()) continue;
       const bool resolved = handles.resolve(frame.header, shard.tables()).has_value();
       if (!resolved || frame.header.table == nullptr) continue;
-      reads[count++] = {frame.header.table->locate(row).id, row};
+      rows[count++] = {frame.header.table->locate(row).id, row, spec->writes_row};
     }
-    if (count > 1) shard.engine().expect_reads(std::span(reads).first(count));
+    if (count > 1) shard.engine().expect_rows(std::span(rows).first(count));
   }
   Result<void> check_announced(ShardServer& shard, Session& session,
                                const wire::FrameHeader& header) const override {

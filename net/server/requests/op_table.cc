@@ -120,8 +120,9 @@ constexpr OpSpec timed(OpSpec spec) {
   return spec;
 }
 
-constexpr OpSpec reading(Bytes (*row_read)(Bytes body), OpSpec spec) {
-  spec.row_read = row_read;
+constexpr OpSpec of_row(Bytes (*row_of)(Bytes body), bool writes_row, OpSpec spec) {
+  spec.row_of = row_of;
+  spec.writes_row = writes_row;
   return spec;
 }
 
@@ -204,10 +205,11 @@ constexpr OpSpec entry_of(Op op) {
       return {on<handle_sample_row_keys>, Scope::table, kRead, Logged::no,
               kRows<fb::SampleRowKeysRequest>, "sample_row_keys"};
     case Op::Get:
-      return reading(wire::row_of_get,
-                     timed({handle_get, Scope::table, kRead, Logged::no, kByHandle}));
+      return of_row(wire::row_of_get, false,
+                    timed({handle_get, Scope::table, kRead, Logged::no, kByHandle}));
     case Op::Put:
-      return timed({handle_put, Scope::table, kWrite, Logged::no, kByHandle});
+      return of_row(wire::row_of_put, true,
+                    timed({handle_put, Scope::table, kWrite, Logged::no, kByHandle}));
     case Op::CreateTable:
       return {on<handle_create_table>, Scope::table, kSchema, Logged::schema,
               kTable<fb::CreateTableRequest>};

@@ -19,8 +19,8 @@ class RequestHandler {
   virtual ~RequestHandler() = default;
   // Answers the request exactly once, now or later, or has the session hold it.
   virtual void handle(ShardServer& shard, Session& session, const wire::Frame& frame) const = 0;
-  // Frames that the session handles next, unchecked: loads what point reads among them will look at
-  // (Engine::expect_reads). Has no other effect.
+  // Frames that the session handles next, unchecked: loads what reads and writes of single rows
+  // among them will look at (Engine::expect_rows). Has no other effect.
   virtual void expect(ShardServer& shard, HandleTable& handles,
                       std::span<wire::Frame> frames) const = 0;
   // What can be refused of a request whose body is still on its way.

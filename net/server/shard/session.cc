@@ -104,7 +104,7 @@ Session::Next Session::handle_ready() {
 // Looks at what has been received and is handled next. Returns the number of frames until the next
 // look, at least 1.
 size_t Session::expect_requests() {
-  std::array<Frame, engine::kMostExpectedReads> frames;
+  std::array<Frame, engine::kMostExpectedRows> frames;
   const size_t count = frames_.peek(frames);
   if (count < 2) return 1;
   if (greeted_) shard_.handler().expect(shard_, handles_, std::span(frames).first(count));

@@ -40,6 +40,48 @@ TEST(Memtable, WalksAsAMap) {
   }
 }
 
+// Enough entries for a tree of several levels, whose nodes are split at the end, at the beginning
+// and in between. Versions of a cell have equal heads. Hints change nothing.
+TEST(Memtable, OfManyEntriesIsInOrderHoweverTheyCome) {
+  for (const std::string_view order : {"ascending", "descending", "at random", "few rows"}) {
+    SCOPED_TRACE(order);
+    constexpr uint64_t kEntries = 60'000;
+    Random random(7);
+    Memtable memtable;
+    std::set<std::string> model;
+    for (uint64_t i = 0; i < kEntries; ++i) {
+      uint64_t row = random.below(kEntries);
+      if (order == "ascending") row = i;
+      if (order == "descending") row = kEntries - i;
+      if (order == "few rows") row = random.below(40);
+      const std::string key = cell_key(fmt::format("row{:09}", row), i + 1);
+      EntryTree::Expected expected = memtable.tree().expect(Bytes(key).substr(0, i % 40));
+      while (EntryTree::expect_next(expected)) {
+      }
+      ASSERT_TRUE(memtable.add(key, "v"));
+      model.insert(key);
+    }
+    ASSERT_EQ(memtable.entries(), kEntries);
+    Memtable::Iterator it = memtable.iterator();
+    Step step = it.seek("");
+    for (const std::string& key : model) {
+      ASSERT_EQ(step, Step::ready);
+      ASSERT_EQ(it.key(), key);
+      step = it.next();
+    }
+    EXPECT_EQ(step, Step::end);
+    for (int i = 0; i < 2'000; ++i) {
+      const std::string row = fmt::format("row{:09}", random.below(kEntries + 2));
+      const std::string from = cell_key(row, random.below(2 * kEntries));
+      const auto next = model.lower_bound(from);
+      ASSERT_EQ(it.seek(from) == Step::ready, next != model.end());
+      if (next != model.end()) ASSERT_EQ(it.key(), *next);
+      ASSERT_EQ(it.seek_before(from) == Step::ready, next != model.begin());
+      if (next != model.begin()) ASSERT_EQ(it.key(), *std::prev(next));
+    }
+  }
+}
+
 // Rows share long prefixes that get shorter row by row. Before and after the key heads are rebuilt,
 // searches and open iterators find what a map finds.
 TEST(Memtable, KeysThatBeginAlikeForLongAndThenLessAreInOrder) {

@@ -205,6 +205,7 @@ TEST(PointCodec, RandomBytesAreReadWithinTheirBounds) {
     (void)decode_put(exact, writes);
     (void)decode_get(exact, get);
     EXPECT_LE(row_of_get(exact).size(), exact.size());
+    EXPECT_LE(row_of_put(exact).size(), exact.size());
     GotReader reader(exact);
     for (GotCell cell; reader.next(cell);) EXPECT_LE(cell.value.size(), exact.size());
   }
