@@ -90,16 +90,16 @@ EntryTree::Place EntryTree::find(Bytes key) {
   return place;
 }
 
-EntryTree::Expected EntryTree::expect(Bytes begin) const {
+EntryTree::Expected EntryTree::expect(Bytes prefix) const {
   Expected expected;
-  if (empty() || !begin.starts_with(shared_)) return expected;
+  if (empty() || !prefix.starts_with(shared_)) return expected;
   expected.node_ = root_;
   expected.inners_ = inners_;
-  expected.head_ = key_head(begin.substr(shared_.size()));
+  expected.head_ = key_head(prefix.substr(shared_.size()));
   return expected;
 }
 
-// By heads alone: to the leaf of the first key that may begin so, and to this entry.
+// By heads alone: to the leaf of the first key that may have the prefix, and to this entry.
 bool EntryTree::expect_next(Expected& expected) {
   if (expected.node_ == nullptr) return false;
   const Node& node = *expected.node_;

@@ -16,7 +16,8 @@
 //
 // Invariants
 //   1. Entries are in the leaves, which are linked in order; no leaf is empty. Heads and records of
-//      a node are arrays of their own, so a search reads the heads alone.
+//      a node are arrays of their own: a search reads the heads, and records only where heads
+//      equal.
 //   2. Separator i of an inner node is greater than every key below child i and not greater than
 //      any below child i + 1. It is the record of an entry.
 //   3. A full node is split in half; the last leaf, by an append, behind its last entry, so keys
@@ -50,8 +51,10 @@ class EntryTree {
   };
 
  private:
-  static constexpr uint32_t kSlots = 28;    // a leaf fits into the first block of an arena
-  static constexpr size_t kMostInners = 8;  // levels above the leaves; a node has 14 children
+  // A leaf has less than 512 bytes, so the first one takes no block of the arena for itself.
+  static constexpr uint32_t kSlots = 28;
+  // Levels above the leaves. All nodes but the root have at least 14 children.
+  static constexpr size_t kMostInners = 8;
   struct Node {
     uint32_t count = 0;
     std::array<uint64_t, kSlots> heads{};
@@ -64,7 +67,7 @@ class EntryTree {
   struct Inner : Node {  // `count` separators
     std::array<Node*, kSlots + 1> children{};
   };
-  // An entry; no leaf: behind the last one.
+  // An entry, or one behind the last entry of a leaf; no leaf: behind the last one of all.
   struct Spot {
     Leaf* leaf = nullptr;
     uint32_t index = 0;
@@ -91,7 +94,7 @@ class EntryTree {
   EntryTree(const EntryTree&) = delete;
   EntryTree& operator=(const EntryTree&) = delete;
 
-  // Where a key belongs; valid until the next insert.
+  // Where a key belongs; valid until the next find() or insert().
   class Place {
    public:
     // The key is there.
@@ -113,9 +116,10 @@ class EntryTree {
   // The entry after the place differs from `key` only in its last `tail` bytes.
   bool next_differs_in_tail(const Place& place, Bytes key, size_t tail) const;
 
-  // A find() of a key that begins so follows soon: loads what it will look at into the processor's
-  // cache, step by step. Each step needs what the one before it has begun to load, so the steps of
-  // several searches should alternate. Without an effect; no insert between the steps.
+  // A find() of a key with this prefix follows soon: loads what it will look at into the
+  // processor's cache, step by step. Each step needs what the one before it has begun to load, so
+  // the steps of several searches should alternate. Changes nothing. No find() or insert() between
+  // the steps.
   class Expected {
    private:
     friend class EntryTree;
@@ -123,7 +127,7 @@ class EntryTree {
     size_t inners_ = 0;  // levels of inner nodes, from the node on
     uint64_t head_ = 0;
   };
-  Expected expect(Bytes begin) const;
+  Expected expect(Bytes prefix) const;
   // False: that was the last step.
   static bool expect_next(Expected& expected);
 

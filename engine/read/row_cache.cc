@@ -116,10 +116,10 @@ uint64_t RowCache::expect(uint64_t owner, Bytes row) const {
   return hash;
 }
 
-void RowCache::expect_result(uint64_t expected) const {
+void RowCache::expect_result(uint64_t row_hash) const {
   if (sets_ == nullptr) return;
-  const Set& set = set_of(expected);
-  const uint16_t tag = tag_of(expected);
+  const Set& set = set_of(row_hash);
+  const uint16_t tag = tag_of(row_hash);
   for (size_t way = 0; way < kWays; ++way) {
     if (set.tags[way] != tag || set.rows[way] == nullptr) continue;
     const char* const at = reinterpret_cast<const char*>(set.rows[way]);

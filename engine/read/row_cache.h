@@ -94,7 +94,7 @@ class CachedRow {
   uint64_t owner_ = 0;
   CommitStamp stamp_;           // as of which it was read
   int64_t alive_until_us_ = 0;  // the last time at which it is valid
-  uint32_t asked_bytes_ = 0;    // what was asked for of the row, which follows
+  uint32_t asked_bytes_ = 0;    // of the encoded versions and columns; the row's key follows them
   uint32_t row_bytes_ = 0;
   uint32_t cell_bytes_ = 0;
   uint32_t count_ = 0;
@@ -120,11 +120,12 @@ class RowCache {
   // Differs from every other of this cache.
   uint64_t new_owner() { return ++last_owner_; }
 
-  // A find() of this row follows soon: loads its set into the processor's cache. Returns what
-  // expect_result() is called with, once the set is likely to be there. Both are hints.
+  // A find() of this row follows soon: loads its set into the processor's cache. Returns a hash of
+  // the row, with which expect_result() is called once the set is likely to be there. Both change
+  // nothing.
   uint64_t expect(uint64_t owner, Bytes row) const;
   // Loads the result, if the query asks for the same columns as the last find().
-  void expect_result(uint64_t expected) const;
+  void expect_result(uint64_t row_hash) const;
 
   // Null: not held, or not valid at `now_us`. `since`: results of earlier stamps are not valid.
   const CachedRow* find(const RowQuery& query, CommitStamp since, int64_t now_us);
@@ -182,8 +183,8 @@ class RowCache {
   uint64_t last_owner_ = 0;
   Place last_;
   bool wants_last_ = false;
-  // What the last find() asked for of its row, encoded. It is that of `asked_versions_` of all
-  // columns, if `asked_all_`.
+  // Versions and columns of the last find(), encoded. With `asked_all_` these were all columns, and
+  // `asked_versions_` of each.
   std::string asked_;
   uint64_t asked_hash_ = 0;
   uint32_t asked_versions_ = 0;

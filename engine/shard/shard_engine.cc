@@ -145,7 +145,7 @@ void ShardEngine::expect_rows(std::span<const ExpectedRow> rows) {
                                   : tablet.expect_read(rows[i].row);
   }
   for (size_t i = 0; i < count; ++i) {
-    if (expected[i].is_read) context_.rows.expect_result(expected[i].cached);
+    if (expected[i].is_read) context_.rows.expect_result(expected[i].row_hash);
   }
   for (bool more = true; more;) {
     more = false;

@@ -109,7 +109,7 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   // others take the result. `key` is scratch space.
   struct Expected {
     bool is_read = false;
-    uint64_t cached = 0;
+    uint64_t row_hash = 0;
     EntryTree::Expected entry;
   };
   Expected expect_read(Bytes row) const;

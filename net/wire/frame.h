@@ -88,7 +88,7 @@ struct FrameHeader {
   uint64_t tablet_id = 0;  // 0: the node finds it
   uint64_t epoch = 0;      // 0: any
   Bytes table_name;        // valid while the request is handled
-  // Of table_id, in the version of the table map that is given; null: not looked up.
+  // The entry of that table in version `map_version` of the shard's map; null: not looked up.
   const engine::TableEntry* table = nullptr;
   uint64_t map_version = 0;
 };
@@ -139,7 +139,8 @@ class FrameReader {
   // stream cannot be parsed any further or a body differs from its checksum. The frame is valid
   // until the next space().
   Result<const Frame*> next();
-  // The frames that next() returns next, unchecked: at most as many as fit. Returns their number.
+  // The whole frames that have been received, in order and unchecked: at most as many as fit.
+  // next() may refuse them, and skips those that take_ahead() has consumed. Returns their number.
   size_t peek(std::span<Frame> frames) const;
   // The size of the incomplete frame found by next(); 0 if not yet known.
   size_t begun_bytes() const { return begun_bytes_; }

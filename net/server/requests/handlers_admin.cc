@@ -18,12 +18,9 @@ namespace fb = wire::fb;
 namespace {
 
 // Finds the table by name only; NOT_FOUND.
-Result<const TableEntry*> table_named(LocalShard& shard, const FrameHeader& header,
-                                      const flatbuffers::String* name) {
-  FrameHeader by_name = header;
-  by_name.table_id = 0;
-  by_name.table_name = {};  // access was judged by the name in the body
-  return find_table(shard.tables(), by_name, wire::text(name));
+Result<const TableEntry*> table_named(LocalShard& shard, const flatbuffers::String* name) {
+  // Access was judged by the name in the body, so the request's handle does not count.
+  return find_table(shard.tables(), FrameHeader(), wire::text(name));
 }
 
 // The tables of the shard's map and the given dropped ones, as far as the session may see them.
@@ -116,7 +113,7 @@ Handled handle_list_tables(LocalShard& shard, Session& session, const Frame& fra
 
 Handled handle_describe_table(LocalShard& shard, Session& session, const Frame& frame) {
   TRY(const auto* request, body_of<fb::DescribeTableRequest>(frame));
-  TRY(const auto* table, table_named(shard, frame.header, request->name()));
+  TRY(const auto* table, table_named(shard, request->name()));
   session.reply(frame.header,
                 build_description(shard.builder(), *table, shard.clock().expected_us()));
   return {};

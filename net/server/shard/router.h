@@ -10,9 +10,10 @@
 
 namespace cellar::server {
 
-// Finds by the header's table id or, if that is 0, by `name`, or by the name of the header's
-// handle. NOT_FOUND; INVALID_ARGUMENT if none is given. The entry is valid until the map changes:
-// do not keep it across a co_await.
+// The header's table if it was looked up in this version of the map; otherwise finds by the
+// header's table id or, if that is 0, by `name`, or by the name of the header's handle. NOT_FOUND;
+// INVALID_ARGUMENT if none is given. The entry is valid until the map changes: do not keep it
+// across a co_await.
 Result<const engine::TableEntry*> find_table(const engine::TableMap& tables,
                                              const wire::FrameHeader& header,
                                              std::string_view name);

@@ -1,8 +1,5 @@
 #include "net/server/shard/session.h"
 
-#include <array>
-
-#include "engine/engine.h"
 #include "io/base/coding.h"
 #include "io/base/log.h"
 #include "io/base/time_text.h"
@@ -82,10 +79,10 @@ Session::Next Session::handle_ready() {
     if (const Next next = take_preface(); !preface_done_) return next;
   }
   if (shard_.clock().stands()) return Next::time;
-  size_t expected = 0;
+  size_t until_look = 0;  // number of frames
   while (true) {
-    if (expected == 0) expected = expect_requests();
-    --expected;
+    if (until_look == 0) until_look = expect_requests();
+    --until_look;
     const Result<const Frame*> frame = frames_.next();
     if (!frame) {
       garbage(frame.error());
@@ -104,10 +101,10 @@ Session::Next Session::handle_ready() {
 // Looks at what has been received and is handled next. Returns the number of frames until the next
 // look, at least 1.
 size_t Session::expect_requests() {
-  std::array<Frame, engine::kMostExpectedRows> frames;
+  const std::span<Frame> frames = shard_.peeked();
   const size_t count = frames_.peek(frames);
   if (count < 2) return 1;
-  if (greeted_) shard_.handler().expect(shard_, handles_, std::span(frames).first(count));
+  if (greeted_) shard_.handler().expect(shard_, handles_, frames.first(count));
   return count;
 }
 

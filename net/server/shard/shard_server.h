@@ -3,12 +3,15 @@
 // LocalShard, ShardSecurity, or NodeShared.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "engine/engine.h"
 #include "io/loop/gate.h"
 #include "io/loop/loop.h"
 #include "io/net/transport.h"
@@ -108,6 +111,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
     if (writes_.rows.capacity() > kKept || writes_.mutations.capacity() > kKept) writes_ = {};
   }
   wire::DecodedGet& get() { return get_; }
+  std::span<wire::Frame> peeked() { return peeked_; }
   ReadSpec& point_spec() { return point_spec_; }
   GetPlan& get_plan() { return get_plan_; }
   Pool<SingleWrite> single_writes;
@@ -186,6 +190,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   bool map_changed_ = false;  // the waiters have not been notified yet
   wire::DecodedWrites writes_;
   wire::DecodedGet get_;
+  std::array<wire::Frame, engine::kMostExpectedRows> peeked_;
   ReadSpec point_spec_;
   GetPlan get_plan_;
   Counters counters_;

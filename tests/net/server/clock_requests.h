@@ -23,6 +23,10 @@ class ClockRequests final : public server::RequestHandler {
     if (!moved) return session.reply_error(frame.header, moved.error());
     spawn(shard.executor(), answer(shard, session, frame.header));
   }
+  void expect(server::ShardServer& shard, server::HandleTable& handles,
+              std::span<wire::Frame> frames) const override {
+    server::request_handler().expect(shard, handles, frames);
+  }
   Result<void> check_announced(server::ShardServer& shard, server::Session& session,
                                const wire::FrameHeader& header) const override {
     return server::request_handler().check_announced(shard, session, header);
