@@ -332,13 +332,17 @@ TEST_F(Backup, OneThatWasCutShortIsNoneAndTheDestinationStaysUsable) {
 // it.
 TEST_F(Backup, OutlivesAPowerFailureAfterAClaimThatWasCutShort) {
   create();
-  fill("one");
-  ASSERT_TRUE(disk_->write_all("SOURCE", kSource + "\n"));
-  ASSERT_TRUE(back_up("one"));
-  Random random(1);
-  std::unique_ptr<MemDisk> left = disk_->crash_image(CrashPolicy::none, random);
-  left_.push_back(std::exchange(disk_, std::move(left)));
-  EXPECT_TRUE(verify("one"));
+  for (const std::string_view name : {"empty", "full"}) {
+    SCOPED_TRACE(name);
+    if (name == "full") fill("one");
+    left_.push_back(std::exchange(disk_, std::make_unique<MemDisk>()));
+    ASSERT_TRUE(disk_->write_all("SOURCE", kSource + "\n"));
+    ASSERT_TRUE(back_up(std::string(name)));
+    Random random(1);
+    std::unique_ptr<MemDisk> after = disk_->crash_image(CrashPolicy::none, random);
+    left_.push_back(std::exchange(disk_, std::move(after)));
+    EXPECT_TRUE(verify(std::string(name)));
+  }
 }
 
 TEST_F(Backup, DamageIsRefusedByTheNameOfTheFile) {
