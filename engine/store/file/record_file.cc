@@ -158,7 +158,8 @@ RecordFileScan::RecordFileScan(File& file, const FileHeader& header, uint64_t ba
       base_(base),
       file_bytes_(header.file_bytes),
       reused_(header.former.has_value()),
-      buffer_(kCarryBytes + kChunkBytes),
+      carry_bytes_(std::min<uint64_t>(kCarryBytes, align_up(file_bytes_))),
+      buffer_(carry_bytes_ + std::min<uint64_t>(kChunkBytes, align_up(file_bytes_))),
       start_at_(kFileHeaderBlockBytes) {}
 
 RecordFileScan::Step RecordFileScan::next(RecordView& record) {
@@ -180,27 +181,27 @@ RecordFileScan::Step RecordFileScan::next(RecordView& record) {
 
 Async<Result<void>> RecordFileScan::fill(size_t most_bytes) {
   const size_t carried = end_ - start_;
-  CHECK(carried <= kCarryBytes, "{} bytes carried over in {}", carried, file_.path());
-  std::memmove(buffer_.data() + kCarryBytes - carried, buffer_.data() + start_, carried);
-  start_ = kCarryBytes - carried;
-  end_ = kCarryBytes;
+  CHECK(carried <= carry_bytes_, "{} bytes carried over in {}", carried, file_.path());
+  std::memmove(buffer_.data() + carry_bytes_ - carried, buffer_.data() + start_, carried);
+  start_ = carry_bytes_ - carried;
+  end_ = carry_bytes_;
   const uint64_t at = read_to();
   const auto n =
       static_cast<size_t>(std::min<uint64_t>(std::min(most_bytes, kChunkBytes), file_bytes_ - at));
-  const std::span<std::byte> into = buffer_.span(kCarryBytes, n);
+  const std::span<std::byte> into = buffer_.span(carry_bytes_, n);
   CO_TRY(const size_t got, co_await read_twice(file_, at, into));
   if (got != n) {
     co_return fail(Errc::data_loss, "{} ends at {} instead of {}", file_.path(), at + got,
                    file_bytes_);
   }
-  end_ = kCarryBytes + n;
+  end_ = carry_bytes_ + n;
   co_return Result<void>();
 }
 
 void RecordFileScan::skip_to(uint64_t offset) {
   CHECK(offset % kIoAlignment == 0 && offset >= read_to() && offset <= file_bytes_,
         "skip to {} in {}, read to {}", offset, file_.path(), read_to());
-  start_ = end_ = kCarryBytes;
+  start_ = end_ = carry_bytes_;
   start_at_ = offset;
 }
 

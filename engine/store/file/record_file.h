@@ -105,6 +105,9 @@ class RecordFileScan {
   const uint64_t base_;
   const uint64_t file_bytes_;
   const bool reused_;
+  // Room for what is carried over and for a chunk; no more than the file has, for a small file is
+  // read often.
+  const size_t carry_bytes_;
   AlignedBuffer buffer_;  // the carried-over part of a record, then a chunk
   size_t start_ = 0;      // of the unparsed data in buffer_
   size_t end_ = 0;
