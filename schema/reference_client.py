@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
 """A client of the Cellar protocol, version 2, in one file and with the standard library only.
 
-It is meant to be read beside PROTOCOL.md: hello, handles, Get and Put, scans with credits, errors. It sends one request at
-a time and repeats nothing. The production clients are elsewhere.
+It is meant to be read beside PROTOCOL.md: hello, handles, Get and Put, scans with credits, errors, and which shard has a row.
+It sends one request at a time and repeats nothing. The production clients are elsewhere.
 
     client = Client("127.0.0.1", 7420)
     client.put("events", b"user7", [("click", b"page", b"/home")])
     for cell in client.get("events", b"user7", versions=1): print(cell)
     for key, cells in client.scan("events", start=b"user", limit=10): print(key, cells)
 """
+import bisect
 import collections
 import socket
 import ssl
 import struct
+import time
 
 HEADER = struct.Struct("<IBBHIIII")  # body_bytes, kind, op, flags, request_id, handle, deadline_ms, checksum
 REQUEST, REPLY, CHUNK, END, CANCEL, CREDIT, GOAWAY, BIND = range(1, 9)
 ERROR = 1  # a flag
-OP_HELLO, OP_READ_ROWS, OP_GET, OP_PUT = 1, 19, 24, 25
+OP_HELLO, OP_READ_ROWS, OP_GET, OP_PUT, OP_DESCRIBE_TABLE = 1, 19, 24, 25, 37
 SAME_FAMILY, SAME_COLUMN = 0x40, 0x80
 HAS_TIMESTAMP, HAS_EXPIRE_AT, HAS_TTL = 1, 2, 4
 HAS_START, START_OPEN, HAS_END, END_CLOSED = 1, 2, 4, 8
@@ -113,9 +115,9 @@ def build(identifier, fields):
 
 
 class Client:
-    """One connection. `token`: of a principal; `tls`: an ssl.SSLContext."""
+    """One connection. `token`: of a principal; `tls`: an ssl.SSLContext; `shard`: that shall serve the connection, None: any."""
 
-    def __init__(self, host, port, token=None, tls=None, timeout=30):
+    def __init__(self, host, port, token=None, tls=None, timeout=30, shard=None):
         self.stream = socket.create_connection((host, port), timeout)
         self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls is not None:
@@ -123,7 +125,8 @@ class Client:
         self.last_id = 0
         self.handles = {}  # by table name
         self.stream.sendall(bytes(8) + b"CELLAR" + struct.pack("<H", 2))
-        body = build(b"QHEL", {2: b"reference_client", **({4: token} if token else {})})
+        wishes = {**({4: token} if token else {}), **({7: ("I", shard)} if shard is not None else {})}
+        body = build(b"QHEL", {2: b"reference_client", **wishes})
         hello = Table(self.ask(OP_HELLO, body)[1])
         self.shard, self.shards = hello.number(2, "I"), hello.number(3, "I")
         self.now_us, self.instance = hello.number(6, "q"), hello.number(9, "Q")
@@ -179,6 +182,13 @@ class Client:
         return self.handles[table]
 
     # ---- operations ----
+
+    def tablets(self, table):
+        """The first row of each tablet, in order, and the shard that serves it."""
+        _, body = self.ask(OP_DESCRIBE_TABLE, build(b"QDSC", {0: table.encode()}))
+        description = Table(body)
+        arena = description.data(8)
+        return [(arena[at : at + size], shard) for _, _, at, size, _, _, shard, _ in description.structs(7, "QQIIIIII")]
 
     def put(self, table, row, cells, durability=TABLE_DEFAULT):
         """`cells`: (family, qualifier, value) or (family, qualifier, value, options), with the options timestamp_us, and
@@ -245,3 +255,39 @@ class Client:
                     yield arena[key_at : key_at + key_size], cells
                     cells = []
             self.send(CREDIT, OP_READ_ROWS, build(b"QCRD", {0: ("I", 1)}), request_id)
+
+
+class ShardedClient:
+    """A connection to each shard of a node; get and put go to the shard that has the row. The arguments are those of Client."""
+
+    MAP_S = 10  # for which a table's tablets are remembered: a request that goes to another shard is handed over by that one
+
+    def __init__(self, host, port, **options):
+        first = Client(host, port, **options)
+        self.clients = {first.shard: first}
+        for shard in set(range(first.shards)) - {first.shard}:
+            client = Client(host, port, shard=shard, **options)
+            # A proxy may have led to another node, or the shard has all its connections: the first client serves those rows.
+            if client.instance == first.instance and client.shard not in self.clients:
+                self.clients[client.shard] = client
+            else:
+                client.close()
+        self.first = first
+        self.maps = {}  # by table: when it was asked for, starts, shards
+
+    def close(self):
+        for client in self.clients.values():
+            client.close()
+
+    def of_row(self, table, row):
+        asked_at, starts, shards = self.maps.get(table, (0, [], []))
+        if not starts or time.monotonic() - asked_at > self.MAP_S:
+            starts, shards = zip(*self.first.tablets(table))
+            self.maps[table] = time.monotonic(), starts, shards
+        return self.clients.get(shards[bisect.bisect_right(starts, row) - 1], self.first)
+
+    def put(self, table, row, cells, **options):
+        return self.of_row(table, row).put(table, row, cells, **options)
+
+    def get(self, table, row, **options):
+        return self.of_row(table, row).get(table, row, **options)

@@ -67,6 +67,25 @@ class ReferenceClient(unittest.TestCase):
             self.assertEqual(self.client.get("events", row, columns=[("size", b"")]), [size])
         self.assertEqual(self.client.get("events", b"nobody"), [])
 
+    def test_requests_go_to_the_shard_that_has_the_row(self):
+        host, port = self.node.address.split(":")
+        client = cellar.ShardedClient(host, int(port))
+        self.addCleanup(client.close)
+        self.assertEqual(sorted(client.clients), [0, 1])
+        self.assertTrue(all(one.shard == shard for shard, one in client.clients.items()))
+        tablets = client.first.tablets("events")
+        self.assertEqual([start for start, _ in tablets], [b"", b"user5"])
+        for row, (_, shard) in zip((b"user1z", b"user9z"), tablets):
+            self.assertEqual(client.of_row("events", row).shard, shard)
+            done = client.put("events", row, [("click", b"page", b"/sharded")])
+            cell = cellar.Cell("click", b"page", done.timestamp_us, b"/sharded")
+            self.assertEqual(client.get("events", row), [cell])
+            self.assertEqual(self.client.get("events", row), [cell])
+        self.assertEqual(client.of_row("events", b"user5").shard, tablets[1][1])
+        # An old map costs a hop, not an error.
+        client.maps["events"] = time.monotonic(), [b""], [tablets[0][1]]
+        self.assertEqual(len(client.get("events", b"user9z")), 1)
+
     def test_a_large_row_comes_in_pieces(self):
         value = b"v" * 100_000
         self.client.put("events", b"large", [("click", b"q", value, {"timestamp_us": 1000 * i}) for i in range(1, 11)])
