@@ -136,6 +136,13 @@ void declare_run(CLI::App& app, Arguments& a) {
   app.add_option("--threads", a.load.threads, "Generator threads")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--sockets",
+         [&a](const std::string& name) { a.load.sockets = parse_socket_backend(name).value(); },
+         "What waits for answers: auto (io_uring, if the kernel permits it), io_uring or epoll")
+      ->check(CLI::IsMember({"auto", "io_uring", "epoll"}))
+      ->type_name("NAME")
+      ->default_str(std::string(socket_backend_name(a.load.sockets)));
   app.add_option("--rate", a.load.rate,
                  "Requests a second in all, due on a fixed schedule (open loop); 0: closed loop")
       ->check(CLI::NonNegativeNumber)

@@ -11,7 +11,7 @@
 #include "bench/load/pacer.h"
 #include "bench/load/process_use.h"
 #include "io/loop/shard_loop.h"
-#include "io/net/tcp_transport.h"
+#include "io/net/uring/uring_streams.h"
 #include "net/client/connections/dialler.h"
 
 namespace cellar::bench {
@@ -41,11 +41,17 @@ class LoadThread {
 
   // Connects all, waits for the other threads, then runs all to their end.
   void work(const std::function<std::unique_ptr<Protocol>()>& make_protocol) {
-    ShardLoop loop;
-    TcpNetwork network(loop.executor(), loop.timers());
+    ShardLoop loop(ShardLoop::kShardSpinUs);
+    auto streams = streams_of(loop);
+    TcpNetwork network(loop.executor(), loop.timers(), streams.value_or(nullptr));
     ThreadContext context{run_.options, loop, network, dialler_, run_.keys, run_.budget, tally_};
     std::vector<std::unique_ptr<Connection>> connections;
-    const Result<void> opened = block_on(loop, open_all(context, make_protocol, connections));
+    Result<void> opened;
+    if (streams) {
+      opened = block_on(loop, open_all(context, make_protocol, connections));
+    } else {
+      opened = std::unexpected(streams.error());
+    }
     if (!opened) {
       error_ = opened.error();
       run_.fails = true;
@@ -61,6 +67,15 @@ class LoadThread {
 
  private:
   using Connections = std::vector<std::unique_ptr<Connection>>;
+
+  // Null: those of the loop's reactor.
+  Result<std::shared_ptr<DescriptorStreams>> streams_of(Loop& loop) {
+    if (run_.options.sockets == SocketBackend::epoll) return nullptr;
+    auto ring = Ring::of(loop);
+    if (ring) return std::make_shared<UringStreams>(*std::move(ring));
+    if (run_.options.sockets == SocketBackend::automatic) return nullptr;
+    return std::unexpected(std::move(ring).error());
+  }
 
   Async<Result<void>> open_all(const ThreadContext& context,
                                const std::function<std::unique_ptr<Protocol>()>& make_protocol,

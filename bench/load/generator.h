@@ -16,6 +16,7 @@
 #include "bench/load/recorder.h"
 #include "bench/load/workload.h"
 #include "io/base/result.h"
+#include "io/net/socket_backend.h"
 #include "net/client/api/options.h"
 
 namespace cellar::bench {
@@ -32,6 +33,7 @@ struct LoadOptions {
   // several are due.
   uint32_t depth = 1;
   uint32_t threads = 1;
+  SocketBackend sockets = SocketBackend::automatic;
   uint64_t operations = 0;  // in all, after the warm-up; 0: until duration_us
   int64_t duration_us = 10'000'000;
   int64_t warmup_us = 0;            // not counted

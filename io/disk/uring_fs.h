@@ -22,11 +22,12 @@
 // and need no lock.
 //
 // A ring releases the lock when it is destroyed (on shard 0: when the FileLock is), so close every
-// file first.
+// file first, and the sockets that hold the ring too.
 #pragma once
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "io/disk/pool_engine.h"
 #include "io/disk/posix_fs.h"
@@ -40,12 +41,12 @@ class UringFs final : public PosixFs {
   static Result<std::unique_ptr<UringFs>> create(Loop& loop, const std::string& root,
                                                  BlockingPool& pool);
   // Call on the loop's thread. REQUIRES: every file closed.
-  ~UringFs() override;
+  ~UringFs() override;  // releases the lock that hold_lock() took
 
   Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) override;
   Result<void> hold_lock(const FileLock& lock) override;
   std::string_view name() const override { return "io_uring"; }
-  Uring& ring() { return *ring_; }
+  Uring& ring() { return ring_; }
 
   static constexpr int kBulkThreads = 3;
   // As many as a log has writes in flight.
@@ -53,14 +54,14 @@ class UringFs final : public PosixFs {
 
  private:
   UringFs(Loop& loop, BlockingPool& pool, std::unique_ptr<PosixDir> root,
-          std::unique_ptr<Uring> ring)
+          std::shared_ptr<Ring> ring)
       : PosixFs(loop, pool, std::move(root)),
         ring_(std::move(ring)),
         log_pool_(kLogThreads),
         log_(loop, log_pool_),
         bulk_pool_(kBulkThreads),
         bulk_(loop, bulk_pool_),
-        engine_(*ring_, log_, bulk_) {}
+        engine_(ring_, log_, bulk_) {}
   IoEngine& engine() override { return engine_; }
 
   class Engine final : public IoEngine {
@@ -80,7 +81,8 @@ class UringFs final : public PosixFs {
     IoEngine& bulk_;
   };
 
-  const std::shared_ptr<Uring> ring_;  // locks refer to it weakly, for their release
+  Uring ring_;
+  std::optional<int> held_lock_;  // its place in the ring
   BlockingPool log_pool_;
   PoolEngine log_;
   BlockingPool bulk_pool_;  // outlives bulk_, which has nothing in flight on destruction

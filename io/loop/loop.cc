@@ -67,13 +67,29 @@ void Loop::remove_hook(LoopHook& hook) {
   }
 }
 
-size_t Loop::run_ready_handlers() {
+bool Loop::run_ready_handlers() {
   // poll() alone continues as long as handlers post others or sockets deliver more, and poll_one()
   // frees Asio's recycled memory after every handler. A posted mark therefore ends poll().
-  asio::post(*context_, [this] { context_->stop(); });
+  bool delivered = false;
+  asio::post(*context_, [this, &delivered] {
+    context_->stop();
+    delivered = deliver();
+  });
   const size_t ran = context_->poll();
   context_->restart();
-  return ran - 1;
+  return ran > 1 || delivered;
+}
+
+bool Loop::deliver() {
+  in_hooks_ = true;
+  bool worked = false;
+  const size_t count = hooks_.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (hooks_[i] != nullptr && hooks_[i]->deliver()) worked = true;
+  }
+  in_hooks_ = false;
+  std::erase(hooks_, nullptr);
+  return worked;
 }
 
 bool Loop::run_hooks() {

@@ -1,9 +1,10 @@
 // Loop: the event loop of one shard. One thread runs it and all code of the shard.
 //
 // A turn fires the due timers, runs the ready handlers (handlers they post run in the next turn, so
-// no handler can monopolise the loop), then calls every hook once. In its hook the ring submits its
-// batch and reaps completions, a mailbox delivers, a session flushes its output: the work of one
-// turn leaves together. Implementations: ShardLoop (shard_loop.h) and SimLoop (sim_loop.h).
+// no handler can monopolise the loop), lets the ring deliver completions, then calls every hook
+// once. In its hook the ring submits its batch, a mailbox delivers, a session flushes its output:
+// the work of one turn leaves together. Implementations: ShardLoop (shard_loop.h) and SimLoop
+// (sim_loop.h).
 #pragma once
 
 #include <memory>
@@ -23,6 +24,10 @@ class LoopHook {
   virtual ~LoopHook() = default;
   // Returns true if it did work; the loop then takes another turn before it may sleep.
   virtual bool on_turn() = 0;
+  // Called once per turn before the hooks, inside a handler of the io_context, for a hook that
+  // brings what a socket's handler would: spawn() runs a coroutine to its first suspension, which
+  // it does not inside on_turn(). Returns true if it did work.
+  virtual bool deliver() { return false; }
   // Called before the loop sleeps; false keeps it awake. A hook that returns true must be able to
   // wake the loop by completing something on its io_context (an eventfd, a post, a timer). Between
   // two calls on_turn() is called again.
@@ -46,8 +51,9 @@ class Loop {
 
  protected:
   Loop();
-  // Runs the handlers queued now and polls the sockets once; returns the number of handlers run.
-  size_t run_ready_handlers();
+  // Runs the handlers queued now, polls the sockets once and lets the hooks deliver; true if there
+  // was anything.
+  bool run_ready_handlers();
   // True if any hook did work.
   bool run_hooks();
   bool hooks_may_sleep();
@@ -56,6 +62,8 @@ class Loop {
   void destroy_context();
 
  private:
+  bool deliver();
+
   std::vector<LoopHook*> hooks_;  // a removed hook stays null until the round ends
   bool in_hooks_ = false;
   std::unique_ptr<asio::io_context> context_;

@@ -30,7 +30,7 @@ void ShardLoop::stop() {
 bool ShardLoop::turn(bool may_sleep) {
   ++turns_;
   bool worked = timers_.advance(steady_us()) > 0;
-  if (run_ready_handlers() > 0) worked = true;
+  if (run_ready_handlers()) worked = true;
   if (run_hooks()) worked = true;
   const int64_t now_us = timers_.now_us();
   if (worked) {
@@ -38,7 +38,7 @@ bool ShardLoop::turn(bool may_sleep) {
     return true;
   }
   paused_ = true;
-  const bool spins = spin_credits_ == kAllCredits && now_us - last_work_us_ < spin_us_;
+  const bool spins = spin_credits_ >= kSpinCredits && now_us - last_work_us_ < spin_us_;
   if (may_sleep && !spins && hooks_may_sleep()) sleep();
   return false;
 }
@@ -53,6 +53,7 @@ void ShardLoop::note_work(int64_t now_us) {
 }
 
 void ShardLoop::sleep() {
+  if (spin_credits_ >= kSpinCredits) spin_credits_ -= kSpinCredits;  // it has spun in vain
   const int64_t began_us = steady_us();
   const int64_t due_us = timers_.next_due_us();
   timers_.begin_sleep(&steady_us);

@@ -3,8 +3,9 @@
 // After a turn without work the thread sleeps in epoll until a socket, a post from another thread
 // or the next timer wakes it. Waking a sleeping core takes tens of microseconds, so the loop first
 // spins up to spin_us if work arrives at short intervals. Pauses decide: each short one earns a
-// credit, a long one clears all credits, and the loop spins only at full credit. An idle loop
-// therefore sleeps at once, and so does one whose peer needs the same core.
+// credit, a spin that ends without work costs kSpinCredits, a long pause all of them. The loop thus
+// spins while 16 of 17 spins end with work. An idle loop sleeps at once, and one whose peer
+// needs the same core spins one time in 17.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,8 @@ namespace cellar {
 
 class ShardLoop final : public Loop {
  public:
-  static constexpr int64_t kDefaultSpinUs = 20;
+  static constexpr int64_t kDefaultSpinUs = 20;  // of a program that shares its cores
+  static constexpr int64_t kShardSpinUs = 100;   // of a thread with a core of its own
   static constexpr int64_t kMaxSpinUs = 1'000;
 
   // `spin_us` is at most kMaxSpinUs; 0 disables spinning.
@@ -42,7 +44,8 @@ class ShardLoop final : public Loop {
 
  private:
   static constexpr int64_t kWakeUs = 50;  // upper estimate of a sleep and wake-up on a quiet core
-  static constexpr int kAllCredits = 16;
+  static constexpr int kAllCredits = 32;
+  static constexpr int kSpinCredits = 16;  // needed to spin, and lost by a spin in vain
 
   void sleep();
   // Records work at `now_us`; `paused_` says whether a pause came before.

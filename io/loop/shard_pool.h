@@ -24,7 +24,7 @@ class ShardPool {
   struct Options {
     uint32_t shards = 1;
     bool pin = true;  // pins each shard to its own core; ignored if there are fewer cores
-    int64_t spin_us = ShardLoop::kDefaultSpinUs;
+    int64_t spin_us = ShardLoop::kShardSpinUs;
     uint64_t seed = 0;  // 0: a seed from the operating system
   };
   using Setup = std::function<void(Shard&)>;

@@ -3,8 +3,6 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "io/base/log.h"
+#include "io/net/send_parts.h"
 
 namespace cellar {
 namespace {
@@ -29,8 +28,6 @@ using ErrorCode = boost::system::error_code;
 
 // Returns errors next to the value instead of throwing.
 constexpr asio::as_tuple_t<asio::use_awaitable_t<ShardExecutor>> kToken{};
-
-constexpr size_t kMaxParts = 64;  // Asio gathers at most this many parts in one writev
 
 std::unexpected<Error> cancelled(const std::string& what) {
   return fail(Errc::cancelled, "{} was closed here", what);
@@ -56,6 +53,8 @@ void prepare(Socket& socket) {
   ErrorCode ignored;
   socket.non_blocking(true, ignored);
   set_int_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  // Urgent bytes are bytes of the stream: apart from it they would wake readers for nothing.
+  set_int_option(socket, SOL_SOCKET, SO_OOBINLINE, 1);
   set_int_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_int_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 60);
   set_int_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 10);
@@ -64,12 +63,7 @@ void prepare(Socket& socket) {
 
 class TcpStream final : public ByteStream {
  public:
-  explicit TcpStream(Socket socket) : socket_(std::move(socket)) {
-    ErrorCode ec;
-    const Tcp::endpoint remote = socket_.remote_endpoint(ec);
-    peer_ = ec ? "disconnected peer" : to_text(remote);
-    prepare(socket_);
-  }
+  TcpStream(Socket socket, std::string peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
   ~TcpStream() override {
     if (detached_ >= 0) ::close(detached_);
   }
@@ -97,7 +91,8 @@ class TcpStream final : public ByteStream {
   Async<Result<void>> write(std::span<const Bytes> parts) override {
     size_t skip = 0;  // bytes of parts.front() already written
     for (;;) {
-      CO_TRY(const bool all, write_now(parts, skip));
+      if (!socket_.is_open()) co_return cancelled(peer_);
+      CO_TRY(const bool all, send_parts(socket_.native_handle(), parts, skip, peer_));
       if (all) co_return Result<void>();
       const auto [ec] = co_await socket_.async_wait(Socket::wait_write, kToken);
       if (ec) co_return failed(ec, peer_);
@@ -105,13 +100,8 @@ class TcpStream final : public ByteStream {
   }
 
   Result<size_t> try_write(std::span<const Bytes> parts) override {
-    size_t total = 0;
-    for (Bytes part : parts) total += part.size();
-    size_t skip = 0;
-    TRY(const bool all, write_now(parts, skip));
-    if (all) return total;
-    for (Bytes part : parts) total -= part.size();
-    return total + skip;
+    if (!socket_.is_open()) return cancelled(peer_);
+    return send_what_fits(socket_.native_handle(), parts, peer_);
   }
 
   void close() override {
@@ -147,54 +137,39 @@ class TcpStream final : public ByteStream {
   }
 
  private:
-  // Writes until all is written (true) or the socket is full (false). Removes written elements from
-  // `parts`; `skip` counts the written bytes of the first remaining one.
-  Result<bool> write_now(std::span<const Bytes>& parts, size_t& skip) {
-    if (!socket_.is_open()) return cancelled(peer_);
-    for (;;) {
-      while (!parts.empty() && skip == parts.front().size()) drop_first(parts, skip);
-      if (parts.empty()) return true;
-      std::array<asio::const_buffer, kMaxParts> buffers;
-      const size_t count = std::min(parts.size(), kMaxParts);
-      for (size_t i = 0; i < count; ++i)
-        buffers[i] = asio::buffer(parts[i].data(), parts[i].size());
-      buffers[0] += skip;
-      ErrorCode ec;
-      // send() for one part, the usual case, costs less than sendmsg().
-      size_t n = count == 1 ? socket_.write_some(buffers[0], ec)
-                            : socket_.write_some(std::span(buffers.data(), count), ec);
-      if (ec == asio::error::would_block || ec == asio::error::try_again) return false;
-      if (ec) return failed(ec, peer_);
-      n += skip;
-      skip = 0;
-      while (!parts.empty() && n >= parts.front().size()) {
-        n -= parts.front().size();
-        parts = parts.subspan(1);
-      }
-      skip = n;
-    }
-  }
-  static void drop_first(std::span<const Bytes>& parts, size_t& skip) {
-    parts = parts.subspan(1);
-    skip = 0;
-  }
-
   Socket socket_;
   Tcp protocol_ = Tcp::v4();  // of detached_
   int detached_ = -1;         // the descriptor between detach() and attach()
   std::string peer_;
 };
 
+// `streams`: null for a stream of the reactor.
+std::unique_ptr<ByteStream> make_stream(Socket socket, DescriptorStreams* streams) {
+  ErrorCode ec;
+  const Tcp::endpoint remote = socket.remote_endpoint(ec);
+  std::string peer = ec ? "disconnected peer" : to_text(remote);
+  prepare(socket);
+  if (streams != nullptr) {
+    const int fd = socket.release(ec);
+    if (!ec) return streams->make(fd, std::move(peer));
+  }
+  return std::make_unique<TcpStream>(std::move(socket), std::move(peer));
+}
+
 class TcpListener final : public Listener {
  public:
-  TcpListener(Acceptor acceptor, Timers& timers, const Tcp::endpoint& bound)
-      : acceptor_(std::move(acceptor)), timers_(timers), bound_(bound) {}
+  TcpListener(Acceptor acceptor, Timers& timers, const Tcp::endpoint& bound,
+              std::shared_ptr<DescriptorStreams> streams)
+      : acceptor_(std::move(acceptor)),
+        timers_(timers),
+        bound_(bound),
+        streams_(std::move(streams)) {}
 
   Async<Result<std::unique_ptr<ByteStream>>> accept() override {
     for (;;) {
       if (!acceptor_.is_open()) co_return cancelled(address());
       auto [ec, socket] = co_await acceptor_.async_accept(kToken);
-      if (!ec) co_return std::make_unique<TcpStream>(std::move(socket));
+      if (!ec) co_return make_stream(std::move(socket), streams_.get());
       if (ec == asio::error::operation_aborted) co_return cancelled(address());
       if (ec == asio::error::connection_aborted) continue;  // broken before accept
       // Descriptors or memory are probably exhausted: an immediate retry would only burn the core.
@@ -214,6 +189,7 @@ class TcpListener final : public Listener {
   Acceptor acceptor_;
   Timers& timers_;
   Tcp::endpoint bound_;
+  const std::shared_ptr<DescriptorStreams> streams_;
 };
 
 // Numeric addresses are used as they are; names go to the system's resolver on a thread of Asio. A
@@ -284,7 +260,7 @@ Async<Result<std::unique_ptr<Listener>>> TcpNetwork::listen(std::string host, ui
   ErrorCode ec;
   const Tcp::endpoint bound = acceptor.local_endpoint(ec);
   if (ec) co_return failed(ec, host);
-  co_return std::make_unique<TcpListener>(std::move(acceptor), timers_, bound);
+  co_return std::make_unique<TcpListener>(std::move(acceptor), timers_, bound, streams_);
 }
 
 Async<Result<std::unique_ptr<ByteStream>>> TcpNetwork::connect(std::string host, uint16_t port,
@@ -310,7 +286,7 @@ Async<Result<std::unique_ptr<ByteStream>>> TcpNetwork::connect(std::string host,
   }
   if (!endpoints) co_return std::unexpected(endpoints.error());
   if (last) co_return failed(last, what);
-  co_return std::make_unique<TcpStream>(std::move(socket));
+  co_return make_stream(std::move(socket), streams_.get());
 }
 
 }  // namespace cellar

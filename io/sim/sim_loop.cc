@@ -58,7 +58,7 @@ void SimLoop::crash() {
 bool SimLoop::turn() {
   if (crashed_) return false;
   bool worked = timers_.fire_due() > 0;
-  if (run_ready_handlers() > 0) worked = true;
+  if (run_ready_handlers()) worked = true;
   if (run_hooks()) worked = true;
   return worked;
 }

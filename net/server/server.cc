@@ -11,6 +11,7 @@
 #include "io/base/time_text.h"
 #include "io/loop/descriptors.h"
 #include "io/loop/machine_memory.h"
+#include "io/net/uring/uring_streams.h"
 #include "net/server/access/slow_log.h"
 #include "net/server/backup_places.h"
 #include "net/server/config/listen_policy.h"
@@ -70,12 +71,24 @@ Result<void> Server::open() {
   TRY(io_, probe_io_backend(options_.io));
   facts_.io_backend = io_backend_name(io_.chosen);
   facts_.io_reason = io_.reason;
-  log_info("server", "io backend={} reason=\"{}\" shards={}", facts_.io_backend, io_.reason,
-           options_.shards);
+  if (options_.sockets == SocketBackend::io_uring) {
+    if (const int probed = probe_ring(); probed < 0) {
+      return std::unexpected(os_error(-probed, "io.sockets = io_uring: setting up an io_uring"));
+    }
+  }
+  log_info("server", "io backend={} sockets={} reason=\"{}\" shards={}", facts_.io_backend,
+           uses_ring_for_sockets() ? "io_uring" : "epoll", io_.reason, options_.shards);
   running_ = true;
   TRY_VOID(open_disk());
   TRY_VOID(open_node());
   return open_listeners();
+}
+
+bool Server::uses_ring_for_sockets() const {
+  if (options_.sockets != SocketBackend::automatic) {
+    return options_.sockets == SocketBackend::io_uring;
+  }
+  return io_.chosen == IoBackend::io_uring;
 }
 
 Result<void> Server::first_error() {
@@ -141,11 +154,12 @@ Result<void> Server::open_node() {
     mine.stores = engine::make_local_stores(*mine.fs, *mine.runtime, log);
     mine.logs = mine.stores->make_logs();
     mine.blobs = mine.stores->make_blobs();
-    mine.network = std::make_unique<TcpNetwork>(shard.executor(), shard.timers());
+    mine.outcome = open_network(shard);
     mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
     mine.io = std::make_unique<IoWatch>(*mine.fs, shard.id());
     co_return;
   });
+  TRY_VOID(first_error());
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_engine(shard); });
   TRY_VOID(first_error());
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_audit(shard); });
@@ -161,6 +175,17 @@ Result<void> Server::open_node() {
     state(shard).server = std::move(server);
     co_return;
   });
+  return {};
+}
+
+Result<void> Server::open_network(Shard& shard) {
+  std::shared_ptr<DescriptorStreams> streams;
+  if (uses_ring_for_sockets()) {
+    TRY(auto ring, Ring::of(shard.loop()));
+    streams = std::make_shared<UringStreams>(std::move(ring));
+  }
+  state(shard).network =
+      std::make_unique<TcpNetwork>(shard.executor(), shard.timers(), std::move(streams));
   return {};
 }
 

@@ -107,6 +107,8 @@ class Server {
   Result<void> open();
   Result<void> open_disk();
   Result<void> open_node();
+  bool uses_ring_for_sockets() const;
+  Result<void> open_network(Shard& shard);
   Result<void> open_listeners();
   void end();
 

@@ -30,6 +30,8 @@ class TracedNode {
     words_ = {fs::read_symlink("/proc/self/exe").parent_path() / "cellard"};
     words_.insert(words_.end(), {"--data-dir", data, "--listen", "127.0.0.1:0"});
     words_.insert(words_.end(), {"--http-listen", "", "--drain-within", "0s"});
+    // The trace finds requests in what recv(2) returns.
+    words_.insert(words_.end(), {"--io-sockets", "epoll"});
     words_.insert(words_.end(), arguments.begin(), arguments.end());
     for (std::string& word : words_) argv_.push_back(word.data());
     argv_.push_back(nullptr);

@@ -20,7 +20,7 @@ constexpr Section kSections[] = {
     {"proxy", "proxies before the node"},
     {"agent", "a proxy's agent check"},
     {"cluster", "other nodes"},
-    {"io", "files"},
+    {"io", "files and sockets"},
     {"memory", "memory limits; divided among the shards"},
     {"log", "write-ahead log and event log"},
     {"tables", "tables on disk"},

@@ -11,6 +11,7 @@
 #include "engine/options.h"
 #include "io/base/log_setup.h"
 #include "io/disk/backend.h"
+#include "io/net/socket_backend.h"
 #include "net/server/config/network_list.h"
 #include "net/server/config/security_options.h"
 #include "net/server/config/table_owners.h"
@@ -100,6 +101,7 @@ struct ServerOptions {
   uint32_t shards = 0;  // 0: as many as cores
   bool pin = true;
   IoBackend io = IoBackend::automatic;
+  SocketBackend sockets = SocketBackend::automatic;
   engine::EngineOptions engine;
   engine::BalanceOptions balance;
   NetOptions net;

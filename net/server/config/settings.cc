@@ -293,6 +293,9 @@ std::vector<Setting> make_settings() {
   all.push_back(std::move(nodes));
   all.push_back(choice("io.backend", FIELD(io), io_backend_name, parse_io_backend,
                        "I/O backend: auto, io_uring, threads"));
+  all.push_back(choice("io.sockets", FIELD(sockets), socket_backend_name, parse_socket_backend,
+                       "what waits for the bytes of connections: auto (io_uring, where files use "
+                       "it), io_uring, epoll"));
   add_memory(all);
   all.push_back(number("log.periodic_interval", Kind::duration, kMs, 60 * kSecond,
                        FIELD(engine.periodic_interval_us),

@@ -133,8 +133,8 @@ Session::Next Session::take_preface() {
 
 // Waits for what stopped handle_ready(), then continues to receive.
 Async<void> Session::advance_slowly(Next why) {
-  bool more = true;
-  if (why == Next::held) {
+  bool more = !broken_;
+  if (more && why == Next::held) {
     co_await serve_held();
     more = !broken_;
   }

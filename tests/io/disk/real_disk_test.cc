@@ -247,7 +247,7 @@ class UringTest : public testing::Test {
 };
 
 TEST_F(UringTest, ErrorOfTheKernelReachesTheWaiter) {
-  RecordProperty("setup", std::string(fs->ring().setup()));
+  RecordProperty("setup", std::string(fs->ring().ring()->setup()));
   auto file = run(fs->open("a", creating()));
   const std::string text = "text";
   for (const int err : {EIO, ENOSPC}) {
@@ -368,7 +368,7 @@ TEST_F(UringTest, LockLivesUntilTheLastRingLetsGo) {
 
 TEST_F(UringTest, RingHoldsAtMostSoManyLocks) {
   std::vector<std::unique_ptr<FileLock>> locks;
-  for (int i = 0; i < Uring::kHeldFiles; ++i) {
+  for (int i = 0; i < Ring::kHeldFiles; ++i) {
     auto lock = run(fs->lock("LOCK" + std::to_string(i)));
     ASSERT_TRUE(lock);
     locks.push_back(std::move(*lock));

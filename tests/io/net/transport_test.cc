@@ -14,6 +14,7 @@
 #include "io/loop/event.h"
 #include "io/loop/shard_loop.h"
 #include "io/net/tcp_transport.h"
+#include "io/net/uring/uring_streams.h"
 #include "io/sim/sim_transport.h"
 
 namespace cellar {
@@ -22,6 +23,7 @@ namespace {
 constexpr int64_t kTimeoutUs = 2'000'000;
 
 struct TcpBody {
+  static bool available() { return true; }
   static constexpr const char* kHost = "127.0.0.1";
   template <class T>
   T run(Async<T> work) {
@@ -32,7 +34,16 @@ struct TcpBody {
   TcpNetwork network{loop.executor(), loop.timers()};
 };
 
+// Streams of the ring.
+struct UringBody : TcpBody {
+  static bool available() { return probe_ring() == 0; }
+  UringBody() : ring(available() ? Ring::of(loop).value() : nullptr) {}
+  std::shared_ptr<Ring> ring;
+  TcpNetwork network{loop.executor(), loop.timers(), std::make_shared<UringStreams>(ring)};
+};
+
 struct SimBody {
+  static bool available() { return true; }
   static constexpr const char* kHost = "node";
   template <class T>
   T run(Async<T> work) {
@@ -77,6 +88,7 @@ template <class Body>
 class TransportTest : public testing::Test {
  protected:
   void SetUp() override {
+    if (!Body::available()) GTEST_SKIP() << "io_uring is not available";
     auto listening = body_.run(body_.network.listen(Body::kHost, 0, false));
     ASSERT_TRUE(listening) << listening.error().to_string();
     listener_ = std::move(*listening);
@@ -87,7 +99,7 @@ class TransportTest : public testing::Test {
   std::unique_ptr<Listener> listener_;
 };
 
-using Bodies = testing::Types<TcpBody, SimBody>;
+using Bodies = testing::Types<TcpBody, UringBody, SimBody>;
 TYPED_TEST_SUITE(TransportTest, Bodies);
 
 TYPED_TEST(TransportTest, ListenerNamesTheAddressActuallyBound) {

@@ -13,6 +13,7 @@
 #include "net/client/sync_client.h"
 #include "net/server/server.h"
 #include "tests/support/loopback.h"
+#include "tests/support/socket_choice.h"
 
 namespace cellar::client {
 namespace {
@@ -40,6 +41,7 @@ class OwnerTest : public testing::Test {
     options.shards = 2;
     options.pin = false;
     options.io = IoBackend::threads;
+    options.sockets = socket_choice();
     auto started = server::Server::start(options, clock_);
     CHECK(started.has_value(), "{}", started.error().to_string());
     servers_[i] = *std::move(started);

@@ -13,6 +13,7 @@
 #include "net/server/server.h"
 #include "tests/net/client/tcp_relay.h"
 #include "tests/support/certificates.h"
+#include "tests/support/socket_choice.h"
 
 namespace cellar::client {
 namespace {
@@ -38,6 +39,7 @@ class ClientShards : public testing::Test {
     options.shards = shards;
     options.pin = false;
     options.io = IoBackend::threads;
+    options.sockets = socket_choice();
     options.balance.enabled = false;
     auto started = server::Server::start(options, clock_);
     CHECK(started.has_value(), "{}", started.error().to_string());

@@ -15,6 +15,7 @@
 #include "net/server/config/network_list.h"
 #include "net/server/server.h"
 #include "tests/net/server/server_bed.h"
+#include "tests/support/socket_choice.h"
 
 namespace cellar::server {
 namespace {
@@ -234,6 +235,7 @@ class ProxyTest : public testing::Test {
     options.shards = shards;
     options.pin = false;
     options.io = IoBackend::threads;
+    options.sockets = socket_choice();
     options.net.proxy = {*NetworkList::parse("127.0.0.1, 10.0.0.0/8"), required};
     options.net.handshake_timeout_us = 300'000;
     auto started = Server::start(options, clock_);
