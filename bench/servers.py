@@ -12,6 +12,8 @@ KINDS = {  # the configurations that each server has
     "redis": ("read", "sync", "periodic", "memory"),
     "memcached": ("read", "memory"),
     "cellar": ("read", "sync", "periodic", "memory"),
+    "cellar-epoll": ("read", "sync", "periodic", "memory"),  # cellard --io-sockets epoll
+    "cellar-optimized": ("read", "sync", "periodic", "memory"),  # of ./run optimized
 }
 REDIS_LOG = {"sync": ("yes", "always"), "periodic": ("yes", "everysec"), "memory": ("no", "no"), "read": ("no", "no")}
 START_S = 60
@@ -35,7 +37,8 @@ def complete(options):
     options.server_core, options.generator_core = (None, None) if options.cores == "none" else options.cores.split(",")
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
     options.bin = os.environ.get("CELLAR_BIN") or os.path.join(root, "build", os.environ.get("CELLAR_PRESET", "release"), "bin")
-    first = 20000 + os.getpid() % 20000
+    options.optimized = os.path.join(root, "build", "optimized", "bin")
+    first = 20000 + os.getpid() % 12000  # below the ports that the system gives to clients
     options.free_ports = list(range(first, first + 64))
 
 
@@ -43,7 +46,9 @@ class Server:
     """A server process in one configuration, with data of its own. `settings`: further arguments of cellard."""
 
     def __init__(self, kind, configuration, options, directory, settings=()):
-        self.kind, self.options, self.settings = kind, options, settings
+        self.kind, self.options = kind, options
+        self.settings = [*settings, "--io-sockets", "epoll"] if kind == "cellar-epoll" else settings
+        self.program = kind.split("-")[0]
         self.configuration = configuration
         self.directory = os.path.join(directory, f"{kind}-{configuration}")
         os.makedirs(self.directory, exist_ok=True)
@@ -77,14 +82,15 @@ class Server:
         if self.kind == "memcached":
             user = ["-u", "nobody"] if os.geteuid() == 0 else []
             return ["memcached", "-l", "127.0.0.1", "-p", self.port, "-t", 1, "-m", 1024, "-c", 2048, *user]
-        return [os.path.join(self.options.bin, "cellard"), "--data-dir", os.path.join(self.directory, "data"), "--listen",
+        programs = self.options.optimized if self.kind == "cellar-optimized" else self.options.bin
+        return [os.path.join(programs, "cellard"), "--data-dir", os.path.join(self.directory, "data"), "--listen",
                 f"127.0.0.1:{self.port}", "--http-listen", "", "--shards", 1, *self.settings]
 
     def bench(self, *arguments, table="bench", durability=None):
         """The command of cellar-bench against this server; by default the table of Cellar has the durability of the configuration."""
-        command = [os.path.join(self.options.bin, "cellar-bench"), "--server", self.kind, "--addr", self.address, "--value-bytes", 100,
+        command = [os.path.join(self.options.bin, "cellar-bench"), "--server", self.program, "--addr", self.address, "--value-bytes", 100,
                    "--server-pid", self.process.pid, "--json", *arguments]
-        if self.kind == "cellar":
+        if self.program == "cellar":
             durability = durability or ("sync" if self.configuration == "read" else self.configuration)
             command += ["--table", table, "--durability", durability]
         return on_core(self.options.generator_core, command)

@@ -227,6 +227,36 @@ TYPED_TEST(TransportTest, WritingToAPeerThatIsGoneEndsWithUnavailable) {
   EXPECT_EQ(result.error().code, Errc::unavailable);
 }
 
+// The number of a descriptor is in operations that the kernel may not know yet. Were it free, they
+// would receive from whatever gets it next.
+TEST(UringStreams, ADescriptorIsClosedAfterTheReceiveThatNamesIt) {
+  if (!UringBody::available()) GTEST_SKIP() << "io_uring is not available";
+  class Handler final : public ReceiveHandler {
+   public:
+    void on_received(Result<size_t> bytes) override { result = std::move(bytes); }
+    std::optional<Result<size_t>> result;
+  };
+  UringBody body;
+  auto listener = body.run(body.network.listen(UringBody::kHost, 0, false)).value();
+  Pair p = body.run(connect_pair(body.network, *listener, UringBody::kHost));
+  const auto lowest_free = [] {
+    const int fd = ::dup(STDERR_FILENO);
+    ::close(fd);
+    return fd;
+  };
+  const int before = lowest_free();
+  std::array<std::byte, 10> buffer;
+  Handler handler;
+  ASSERT_TRUE(p.client->start_receive(buffer, handler));
+  p.client->close();
+  EXPECT_EQ(lowest_free(), before);
+  EXPECT_FALSE(handler.result) << "never inside close()";
+  body.run(sleep_us(body.loop.timers(), 5'000));
+  ASSERT_TRUE(handler.result);
+  EXPECT_EQ(handler.result->error().code, Errc::cancelled);
+  EXPECT_LT(lowest_free(), before);
+}
+
 TEST(TcpNetwork, ResolvesNamesAndRefusesToListenOnNonsense) {
   TcpBody body;
   auto listener = body.run(body.network.listen("localhost", 0, false));
