@@ -21,8 +21,8 @@ Result<SocketBackend> parse_socket_backend(std::string_view name) {
        {SocketBackend::automatic, SocketBackend::io_uring, SocketBackend::epoll}) {
     if (name == socket_backend_name(known)) return known;
   }
-  return fail(Errc::invalid_argument, "socket backend '{}' is none of 'auto', 'io_uring' and 'epoll'",
-              name);
+  return fail(Errc::invalid_argument,
+              "socket backend '{}' is none of 'auto', 'io_uring' and 'epoll'", name);
 }
 
 }  // namespace cellar

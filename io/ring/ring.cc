@@ -23,9 +23,9 @@ bool wants_task_work(const io_uring& ring) {
 
 // Short of memory or interrupted, a call has submitted less, and the rest goes with the next one.
 void check_entered(int result) {
-  CHECK(result >= 0 || result == -EAGAIN || result == -EBUSY || result == -EINTR ||
-            result == -ENOMEM,
-        "io_uring_enter answered {}", result);
+  CHECK(
+      result >= 0 || result == -EAGAIN || result == -EBUSY || result == -EINTR || result == -ENOMEM,
+      "io_uring_enter answered {}", result);
 }
 
 // Finds the ring of an io_context.
