@@ -133,11 +133,9 @@ Session::Next Session::take_preface() {
 
 // Waits for what stopped handle_ready(), then continues to receive.
 Async<void> Session::advance_slowly(Next why) {
+  // A held request is answered, and its step forgotten, also if the connection has ended.
+  if (why == Next::held) co_await serve_held();
   bool more = !broken_;
-  if (more && why == Next::held) {
-    co_await serve_held();
-    more = !broken_;
-  }
   if (more && (why == Next::held || why == Next::room)) {
     if (!has_room() || shard_.memory().requests_full()) more = co_await wait_for_room();
   }
