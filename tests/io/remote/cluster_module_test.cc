@@ -21,14 +21,6 @@ Error error_of_module(const std::string& path) {
   return api ? Error() : api.error();
 }
 
-Error error_of_open(const CephConfig& config) {
-  ShardLoop loop;
-  BlockingPool pool(1);
-  const auto handle = block_on(loop, LibradosHandle::open(pool, config, 1));
-  EXPECT_FALSE(handle);
-  return handle ? Error() : handle.error();
-}
-
 TEST(ClusterModule, OneThatIsMissingIsNamed) {
   const Error error = error_of_module("/no/such/libcellar_cluster.so");
   EXPECT_EQ(error.code, Errc::failed_precondition);
@@ -51,6 +43,14 @@ TEST(ClusterModule, OneOfAnotherVersionIsRefusedWithBothVersions) {
 }
 
 #ifdef CELLAR_CLUSTER_MODULE
+Error error_of_open(const CephConfig& config) {
+  ShardLoop loop;
+  BlockingPool pool(1);
+  const auto handle = block_on(loop, LibradosHandle::open(pool, config, 1));
+  EXPECT_FALSE(handle);
+  return handle ? Error() : handle.error();
+}
+
 TEST(ClusterModule, IsFoundBesideTheProgramAndSaysItsLibrary) {
   EXPECT_TRUE(std::filesystem::equivalent(default_cluster_module(), CELLAR_CLUSTER_MODULE));
   const auto api = load_cluster_module(default_cluster_module());
