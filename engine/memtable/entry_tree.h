@@ -185,10 +185,12 @@ class EntryTree::Iterator final : public EntryIterator {
 
  private:
   Step stand();
+  void load_ahead() const;
 
   const EntryTree* tree_;
   Spot spot_;
   uint64_t inserts_seen_ = 0;
+  size_t moves_ = 0;  // since the last seek
   Record record_;
 };
 
