@@ -22,6 +22,7 @@
 #include "engine/store/log_store.h"
 #include "engine/store/manifest_store.h"
 #include "engine/tablet_figures.h"
+#include "io/base/huge_chunks.h"
 #include "io/loop/mailbox.h"
 #include "io/loop/runtime.h"
 
@@ -40,6 +41,7 @@ struct ShardEnv {
   Runtime runtime;
   LogStore& logs;
   BlobStore& blobs;
+  HugeChunks* chunks = nullptr;  // for memtables, of all shards; null: they take the heap
 };
 
 // One tablet's part of a table; parts come in row order.

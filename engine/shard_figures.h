@@ -34,7 +34,7 @@ struct MemoryFigures {
   uint64_t lent_bytes = 0;      // of it, for all of the following
   uint64_t memtable_bytes = 0;  // not flushed
   uint64_t pinned_bytes = 0;    // flushed memtables that cursors hold
-  uint64_t released_bytes = 0;  // of destroyed memtables, not freed yet
+  uint64_t released_bytes = 0;  // of destroyed memtables, not freed yet or kept for others
   uint64_t cache_bytes = 0;     // blocks, with the gaps between them
   uint64_t metadata_bytes = 0;  // indexes and filters of open tables, contexts to unpack blocks
   uint64_t token_bytes = 0;

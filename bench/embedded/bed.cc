@@ -93,7 +93,7 @@ Async<void> Bed::open_engine(Shard& shard) {
       co_await engine::open_local_manifest_store(*state(shard).fs, engine::ManifestOptions());
   manifest_ = must(std::move(manifest));
   std::vector<engine::ShardEnv> envs;
-  for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs});
+  for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs, &chunks_});
   auto node =
       co_await engine::Node::open(options_.engine, std::move(envs), *manifest_, pool_.mailboxes());
   node_ = must(std::move(node));

@@ -13,6 +13,7 @@
 #include "engine/shard_figures.h"
 #include "engine/store/local/local_stores.h"
 #include "io/base/clock.h"
+#include "io/base/huge_chunks.h"
 #include "io/disk/backend.h"
 #include "io/loop/shard_pool.h"
 #include "io/loop/stall_watch.h"
@@ -95,6 +96,7 @@ class Bed {
   const BedOptions options_;
   const SystemClock system_clock_;
   const Clock& clock_;
+  HugeChunks chunks_;
   ShardPool pool_;
   BlockingPool blocking_;
   std::vector<ShardState> states_;

@@ -26,7 +26,8 @@ size_t index_entry_bytes(const IndexSchema& index, const ParsedKey& cell, Bytes 
 
 }  // namespace
 
-Memtable::Memtable(IndexSetRef indexes) : tree_(arena_), index_maker_(std::move(indexes)) {
+Memtable::Memtable(IndexSetRef indexes, BlockPool* blocks)
+    : arena_(blocks), tree_(arena_), index_maker_(std::move(indexes)) {
   if (index_maker_.indexes() == nullptr) return;
   for (size_t i = 0; i < index_maker_.indexes()->size(); ++i) {
     index_trees_.push_back(std::make_unique<IndexEntries>(arena_));

@@ -33,8 +33,8 @@ class Memtable {
  public:
   using Iterator = EntryTree::Iterator;
 
-  // `indexes`: those whose entries it keeps; null: none.
-  explicit Memtable(IndexSetRef indexes = nullptr);
+  // `indexes`: those whose entries it keeps; null: none. `blocks`: of its arena, see there.
+  explicit Memtable(IndexSetRef indexes = nullptr, BlockPool* blocks = nullptr);
   Memtable(const Memtable&) = delete;
   Memtable& operator=(const Memtable&) = delete;
 

@@ -24,7 +24,10 @@ Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
       index_(shard.runtime.timers),
       log_timer_(
           shard.runtime.timers, [](void* deaths) { static_cast<LogDeaths*>(deaths)->wake(); },
-          &shard.wal.deaths) {}
+          &shard.wal.deaths),
+      age_timer_(
+          shard.runtime.timers, [](void* release) { static_cast<MemoryRelease*>(release)->wake(); },
+          &shard.memory.gauge.release) {}
 
 void Maintenance::start() {
   spawn(shard_.runtime.executor, flush_loop());
@@ -179,20 +182,30 @@ void Maintenance::trim_log() {
 
 Async<void> Maintenance::release_loop() {
   auto pass = loops_.enter();
-  MemoryRelease& release = shard_.memory.gauge.release;
+  MemtableGauge& gauge = shard_.memory.gauge;
   BlockCache& cache = shard_.files.loader.cache();
   Background::Work work(shard_.background, BackgroundKind::flush);
+  const auto is_surplus = [&gauge] { return !gauge.release.empty() || gauge.blocks.has_surplus(); };
   while (pass && !stopping_) {
-    if (release.empty() && cache.debt_bytes() == 0) {
-      co_await release.wait();
+    if (!is_surplus() && cache.debt_bytes() == 0) {
+      co_await rest_of_release();
       continue;
     }
     co_await work.begin();
-    while (!release.empty() && !work.over()) release.step();
+    while (is_surplus() && !work.over()) gauge.free_some();
     while (cache.debt_bytes() > 0 && !work.over()) cache.pay();
-    shard_.memory.gauge.changed();  // the cache may have what was freed
+    gauge.changed();  // the cache may have what was freed
     work.end();
   }
+}
+
+// Until there is something to free. Idle blocks become surplus with time.
+Async<void> Maintenance::rest_of_release() {
+  BlockPool& blocks = shard_.memory.gauge.blocks;
+  const bool ages = blocks.idle_bytes() > 0;
+  if (ages && !age_timer_.armed()) age_timer_.arm_after_us(BlockPool::kAgeUs);
+  co_await shard_.memory.gauge.release.wait();
+  if (ages && !age_timer_.armed()) blocks.age();
 }
 
 // On a busy shard the log has moved on long before anything is due.

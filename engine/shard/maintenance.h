@@ -124,6 +124,7 @@ class Maintenance {
   Async<void> reclaim_loop();
   Async<void> index_loop();
   Async<void> release_loop();
+  Async<void> rest_of_release();
   Async<void> log_loop();
   Async<ReclaimTurn> next_to_reclaim();
   Async<void> rest_from_search(int64_t took_us);
@@ -150,6 +151,7 @@ class Maintenance {
   LoopState reclaim_;
   LoopState index_;
   Timer log_timer_;
+  Timer age_timer_;                         // of the memtables' idle blocks
   LogPosition log_cleared_to_ = kLogBegin;  // memtables that start before this are flushed
   uint64_t reclaim_told_ = 0;               // number of changes that affect reclaiming
   std::optional<TabletId> flush_ahead_;     // the next tablet to reclaim

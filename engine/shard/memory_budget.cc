@@ -86,7 +86,8 @@ size_t MemoryBudget::withhold(size_t bytes) {
 // At most as much as the memtables have grown.
 void MemoryBudget::free_released() {
   MemtableGauge& gauge = memtables_.gauge;
-  while (!gauge.release.empty() && gauge.held_bytes() > memtables_.hard_bytes) gauge.release.step();
+  while (gauge.released_bytes() > 0 && gauge.held_bytes() > memtables_.hard_bytes)
+    gauge.free_some();
 }
 
 // A commit adds tokens too. They are counted with the next block of its memtable.
@@ -100,7 +101,7 @@ void MemoryBudget::memtables_changed() {
     ask_back_();
   }
   DCHECK(holds(), "memtables {}, released {}, tokens {}, blocks {}, charged {}, lent {}",
-         memtables_.gauge.all_bytes(), memtables_.gauge.release.bytes(), token_bytes(),
+         memtables_.gauge.all_bytes(), memtables_.gauge.released_bytes(), token_bytes(),
          cache_.bytes(), cache_.charged_bytes(), lent_bytes());
 }
 
@@ -110,7 +111,7 @@ bool MemoryBudget::holds() const {
   const size_t others = other_bytes() + cache_.charged_bytes();
   const size_t blocks = std::max(least, less(lent_bytes(), others));
   return cache_.bytes() <= blocks + headroom_bytes() &&
-         (gauge.release.empty() || gauge.held_bytes() <= memtables_.hard_bytes);
+         (gauge.released_bytes() == 0 || gauge.held_bytes() <= memtables_.hard_bytes);
 }
 
 MemoryFigures MemoryBudget::figures() const {
@@ -119,7 +120,7 @@ MemoryFigures MemoryBudget::figures() const {
                         .lent_bytes = lent_bytes(),
                         .memtable_bytes = gauge.bytes,
                         .pinned_bytes = gauge.pinned_bytes,
-                        .released_bytes = gauge.release.bytes(),
+                        .released_bytes = gauge.released_bytes(),
                         .cache_bytes = cache_.held_bytes(),
                         .metadata_bytes = cache_.charged_bytes(),
                         .token_bytes = token_bytes(),

@@ -10,16 +10,19 @@
 //
 // The rest is lent: memtables and tokens take what they need within bounds of their own, and the
 // block cache has what they leave. So a shard that only reads uses nearly all for its cache. Writes
-// take it back: each time a memtable gets a block of memory (at most 256 KiB, or one large cell),
-// the cache gives up as much in the same call. Its blocks are clean, so no write waits for a flush.
+// take it back: each time a memtable gets memory (a block of at most 256 KiB, a chunk of 2 MiB for
+// its next blocks, or one large cell), the cache gives up as much in the same call. Its blocks are
+// clean, so no write waits for a flush.
 //
 // Invariants, after each change:
 //
-//   1. Memtables, released blocks that are not freed yet, tokens, blocks of the cache, and what is
-//      charged to it (indexes and filters of open tables), take together at most lent_bytes() and
-//      the headroom. The exception is the cache's least part: kCacheShare of the share, charges
-//      included, of which blocks keep BlockCache::kLeastBlockShare. It never shrinks below that.
-//   2. A flushed memtable counts as long as a cursor holds it, and until its memory is freed.
+//   1. Memtables, released blocks (not freed yet, or kept for the next memtables), tokens, blocks
+//      of the cache, and what is charged to it (indexes and filters of open tables), take together
+//      at most lent_bytes() and the headroom. The exception is the cache's least part: kCacheShare
+//      of the share, charges included, of which blocks keep BlockCache::kLeastBlockShare. It never
+//      shrinks below that.
+//   2. A flushed memtable counts as long as a cursor holds it, and until its memory is freed or
+//      another one uses it.
 //   3. Memtables and released blocks together take no more than the bound of memtables, unless
 //      nothing is left to free: a memtable that grows beyond has released blocks freed.
 //   4. What is withheld is taken from the cache too, but not from its least part. The owner of the

@@ -26,11 +26,22 @@ constexpr size_t kTokenShare = 8;  // of the node's memory: one in this many, at
 constexpr size_t kMostFrozen = 2;  // memtables
 constexpr double kMostRunsBehind = 24;
 
+// A chunk of huge pages has to be a small part of the memory of the shard's memtables.
+constexpr size_t kLeastChunks = 32;
+
 // Tablets whose indexes are looked at between two yields.
 constexpr size_t kIndexLooks = 16;
 
 size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
   return std::min(options.token_bytes, options.memory_bytes / kTokenShare) / shards;
+}
+
+size_t memtable_bytes_of(const EngineOptions& options, uint32_t shards) {
+  return options.memory_bytes / shards / kMemtableShare;
+}
+
+HugeChunks* chunks_of(const ShardEnv& env, size_t memtable_bytes) {
+  return memtable_bytes >= kLeastChunks * HugeChunks::kChunkBytes ? env.chunks : nullptr;
 }
 
 size_t row_cache_bytes_of(const EngineOptions& options, uint32_t shards) {
@@ -45,22 +56,23 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
       deleter_(env.runtime, env.blobs),
       cache_(setup_.options.memory_bytes / setup_.shards / kCacheShare),
       loader_(env.runtime.executor, cache_),
-      context_{
-          .shard = setup_.shard,
-          .runtime = env.runtime,
-          .options = setup_.options,
-          .files = {.blobs = env.blobs,
-                    .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
-                    .obsolete = ObsoleteBlobs(deleter_, setup_.shared_blobs, setup_.mailbox),
-                    .loader = loader_,
-                    .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session)},
-          .memory = {.hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare},
-          .readers = {.open_blocks_bytes =
-                          setup_.options.memory_bytes / setup_.shards / kCacheShare},
-          .wal = ShardLog(setup_.shard, setup_.read_only),
-          .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
-          .rows = RowCache(row_cache_bytes_of(setup_.options, setup_.shards)),
-          .watcher = this},
+      context_{.shard = setup_.shard,
+               .runtime = env.runtime,
+               .options = setup_.options,
+               .files = {.blobs = env.blobs,
+                         .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
+                         .obsolete = ObsoleteBlobs(deleter_, setup_.shared_blobs, setup_.mailbox),
+                         .loader = loader_,
+                         .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session)},
+               .memory = {.hard_bytes = memtable_bytes_of(setup_.options, setup_.shards),
+                          .gauge = {.blocks = BlockPool(chunks_of(
+                                        env, memtable_bytes_of(setup_.options, setup_.shards)))}},
+               .readers = {.open_blocks_bytes =
+                               setup_.options.memory_bytes / setup_.shards / kCacheShare},
+               .wal = ShardLog(setup_.shard, setup_.read_only),
+               .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
+               .rows = RowCache(row_cache_bytes_of(setup_.options, setup_.shards)),
+               .watcher = this},
       budget_(setup_.options.memory_bytes, setup_.shards, context_.memory, cache_, context_.tokens,
               context_.range_tokens, context_.rows),
       maintenance_(context_, tablets_),

@@ -1,5 +1,5 @@
 // MemoryRelease: unused blocks of memory, freed in small steps: returning tens of megabytes to the
-// system at once takes milliseconds. Owned by one shard.
+// system at once takes milliseconds. Blocks of a pool go back to it. Owned by one shard.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,8 @@ class MemoryRelease {
   static constexpr size_t kFewBlocks = 8;
 
   void take(Blocks blocks) {
+    const auto pooled = [](const Arena::Block& block) { return block.is_pooled(); };
+    if (std::erase_if(blocks, pooled) > 0) waiting_.notify_all();
     if (blocks.size() <= kFewBlocks) return;
     for (Arena::Block& block : blocks) {
       bytes_ += block.bytes;
@@ -33,7 +35,7 @@ class MemoryRelease {
     bytes_ -= blocks_.back().bytes;
     blocks_.pop_back();
   }
-  // Resumes when there are blocks, or at wake().
+  // Resumes when there are blocks, here or in the pool, or at wake().
   Async<void> wait() { return waiting_.wait(); }
   void wake() { waiting_.notify_all(); }
 

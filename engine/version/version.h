@@ -71,11 +71,22 @@ struct MemtableGauge {
   size_t frozen_bytes = 0;  // part of `bytes`: frozen and waiting for their flush
   size_t pinned_bytes = 0;  // flushed memtables that cursors still hold
   size_t all_bytes() const { return bytes + pinned_bytes; }
-  MemoryRelease release{};  // frees the blocks of destroyed memtables
+  BlockPool blocks{};       // of all memtables
+  MemoryRelease release{};  // frees the other blocks of destroyed memtables
   MemtableGaugeWatcher* watcher = nullptr;
 
-  // Of memtables that exist, and of destroyed ones that are not freed yet.
-  size_t held_bytes() const { return all_bytes() + release.bytes(); }
+  // Of destroyed memtables: not freed yet, or kept for the next ones.
+  size_t released_bytes() const { return release.bytes() + blocks.idle_bytes(); }
+  // Of memtables that exist, and of destroyed ones.
+  size_t held_bytes() const { return all_bytes() + released_bytes(); }
+  // Frees a part of released_bytes(), which is not 0.
+  void free_some() {
+    if (release.empty()) {
+      blocks.trim();
+    } else {
+      release.step();
+    }
+  }
   void changed() const {
     if (watcher != nullptr) watcher->memtables_changed();
   }
@@ -85,7 +96,7 @@ struct MemtableGauge {
 struct TabletMemtable final : ShardCounted<TabletMemtable> {
   // `indexes`: those whose entries it keeps; null: none.
   TabletMemtable(MemtableGauge& to, LogPosition begin, IndexSetRef indexes = nullptr)
-      : gauge(to), entries(std::move(indexes)), log_begin(begin) {}
+      : gauge(to), entries(std::move(indexes), &to.blocks), log_begin(begin) {}
   ~TabletMemtable() {
     if (flushed) {
       gauge.pinned_bytes -= counted;

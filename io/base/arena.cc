@@ -34,15 +34,31 @@ char* Arena::allocate_aligned(size_t n, size_t alignment) {
   return allocate(n + slop) + slop;
 }
 
+void Arena::Free::operator()(char* memory) const {
+  if (pool != nullptr) {
+    pool->give(memory);
+  } else {
+    delete[] memory;
+  }
+}
+
+Arena::Block Arena::make_block(size_t bytes) {
+  if (bytes == kBlockBytes && pool_ != nullptr) {
+    if (char* const block = pool_->take()) return {{block, Free{pool_}}, bytes};
+  }
+  Block block{{new char[bytes], Free{}}, bytes};
+  if (bytes == kBlockBytes) map_pages(block.memory.get(), bytes);
+  return block;
+}
+
 char* Arena::allocate_slow(size_t n) {
   // A large request gets its own block; the current block stays in use.
   const size_t block = std::clamp(bytes_, kFirstBlockBytes, kBlockBytes);
   const bool alone = n > block / 4;
   const size_t size = alone ? n : block;
-  blocks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
+  blocks_.push_back(make_block(size));
   bytes_ += size;
   char* p = blocks_.back().memory.get();
-  if (size == kBlockBytes) map_pages(p, size);
   if (!alone) {
     next_ = p + n;
     left_ = size - n;

@@ -1,20 +1,22 @@
 // Arena: bump allocator for one memtable. Memory is freed only with the arena. Counts its bytes.
-// Single-threaded.
+// Full-sized blocks come from a pool if it has one. Single-threaded.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <vector>
 
+#include "io/base/block_pool.h"
 #include "io/base/bytes.h"
 
 namespace cellar {
 
 class Arena {
  public:
-  static constexpr size_t kBlockBytes = 256 * 1024;
+  static constexpr size_t kBlockBytes = BlockPool::kBlockBytes;
 
-  Arena() = default;
+  // `pool`: outlives the arena and its blocks; null: all memory comes from the heap.
+  explicit Arena(BlockPool* pool = nullptr) : pool_(pool) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -34,11 +36,17 @@ class Arena {
     std::memcpy(p, b.data(), b.size());
     return {p, b.size()};
   }
-  // Bytes taken from the allocator, including unused space.
+  // Bytes taken from the pool and the heap, including unused space.
   size_t bytes() const { return bytes_; }
+  struct Free {
+    BlockPool* pool = nullptr;  // null: the heap
+    void operator()(char* memory) const;
+  };
   struct Block {
-    std::unique_ptr<char[]> memory;
+    std::unique_ptr<char[], Free> memory;
     size_t bytes = 0;
+    // Goes back to the pool, in no time; one of the heap may be returned to the system.
+    bool is_pooled() const { return memory.get_deleter().pool != nullptr; }
   };
   // Releases all blocks, for a caller that frees them one by one. Their contents must no longer be
   // read.
@@ -46,7 +54,9 @@ class Arena {
 
  private:
   char* allocate_slow(size_t n);
+  Block make_block(size_t bytes);
 
+  BlockPool* pool_;
   char* next_ = nullptr;
   size_t left_ = 0;
   size_t bytes_ = 0;

@@ -15,6 +15,7 @@
 #include "engine/node.h"
 #include "engine/store/local/local_stores.h"
 #include "io/base/clock.h"
+#include "io/base/huge_chunks.h"
 #include "io/disk/backend.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/file.h"
@@ -118,6 +119,7 @@ class Server {
   void check_memory() const;
   void start_backups();
   Async<void> open_engine(Shard& shard);
+  HugeChunks* memtable_chunks();
   Async<void> open_audit(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
   void start_beats();
@@ -142,6 +144,7 @@ class Server {
   IoBackendChoice io_;
   std::string address_;
 
+  HugeChunks chunks_;
   ShardPool pool_;
   BlockingPool blocking_;  // ends before the loops
   // destroyed before the loops; calls may hang as long as a mount does

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <deque>
+#include <thread>
 
 #include "engine/model/key.h"
 #include "io/base/random.h"
@@ -20,6 +22,9 @@ constexpr size_t kBlockBytes = 4000;
 // What a shard has of it, without a shard.
 class Budget : public testing::Test {
  protected:
+  explicit Budget(HugeChunks* chunks = nullptr)
+      : memtables_{.hard_bytes = kMemtableBytes, .gauge = {.blocks = BlockPool(chunks)}} {}
+
   void add(TabletMemtable& memtable, size_t bytes) {
     std::string key;
     ++rows_;
@@ -38,7 +43,7 @@ class Budget : public testing::Test {
     memtable.end();
   }
   void free_all() {
-    while (!memtables_.gauge.release.empty()) memtables_.gauge.release.step();
+    while (memtables_.gauge.released_bytes() > 0) memtables_.gauge.free_some();
     memtables_.gauge.changed();
   }
   BlockRef insert(uint64_t offset, size_t size = kBlockBytes) {
@@ -54,7 +59,7 @@ class Budget : public testing::Test {
 
   static constexpr size_t kMemtableBytes = kNodeBytes / MemoryBudget::kMemtableShare;
   static constexpr size_t kNominalBytes = kNodeBytes / MemoryBudget::kCacheShare;
-  MemtableBudget memtables_{.hard_bytes = kMemtableBytes};
+  MemtableBudget memtables_;
   BlockCache cache_{kNominalBytes};
   TokenMemory tokens_{TokenWindow{.window_us = 1'000'000}, 100'000 * kTokenBytes};
   RangeTokenRoom range_tokens_;
@@ -176,6 +181,9 @@ TEST_F(Budget, TokensAndMetadataAreTakenFromTheCacheToo) {
 // Everything that happens to the memory of a shard, in any order; the invariants hold after each.
 class Play : public Budget {
  protected:
+  explicit Play(HugeChunks* chunks = nullptr) : Budget(chunks) {}
+
+  void check_invariants(size_t seeds);
   void step(Random& random) {
     switch (random.below(10)) {
       case 0:
@@ -242,7 +250,7 @@ class Play : public Budget {
   }
   void pay(Random& random) {
     for (uint64_t i = random.below(20); i > 0; --i) {
-      if (!memtables_.gauge.release.empty()) memtables_.gauge.release.step();
+      if (memtables_.gauge.released_bytes() > 0) memtables_.gauge.free_some();
       if (cache_.debt_bytes() > 0) cache_.pay();
     }
     memtables_.gauge.changed();
@@ -255,8 +263,8 @@ class Play : public Budget {
   std::deque<size_t> charges_;
 };
 
-TEST_F(Play, TheInvariantsHoldAfterEachStep) {
-  for (const uint64_t seed : test_seeds(10)) {
+void Play::check_invariants(size_t seeds) {
+  for (const uint64_t seed : test_seeds(seeds)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     Random withheld(seed + 1);
@@ -282,6 +290,54 @@ TEST_F(Play, TheInvariantsHoldAfterEachStep) {
     EXPECT_GT(most_cache, kNominalBytes * 3 / 2);
     EXPECT_GT(most_memtables, kMemtableBytes / 3 * 2);
   }
+}
+
+struct Chunks {
+  HugeChunks chunks;
+};
+class PooledPlay : private Chunks, public Play {
+ protected:
+  PooledPlay() : Play(&chunks) {}
+  // Waits until the pool has a chunk, which a thread makes.
+  void fill_pool() {
+    BlockPool& blocks = memtables_.gauge.blocks;
+    for (int i = 0; i < 10'000 && blocks.idle_bytes() == 0; ++i) {
+      if (char* const block = blocks.take()) blocks.give(block);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    memtables_.gauge.changed();
+  }
+};
+
+TEST_F(Play, TheInvariantsHoldAfterEachStep) { check_invariants(10); }
+TEST_F(PooledPlay, TheInvariantsHoldAfterEachStep) { check_invariants(3); }
+
+TEST_F(PooledPlay, BlocksThatAreKeptForTheNextMemtableCountOnceAndAreUsedByIt) {
+  fill_pool();
+  const size_t lent = budget_.lent_bytes();
+  const size_t idle = memtables_.gauge.blocks.idle_bytes();
+  EXPECT_EQ(idle, HugeChunks::kChunkBytes);
+  EXPECT_EQ(budget_.figures().released_bytes, idle);
+  EXPECT_EQ(cache_.budget_bytes(), lent - idle);
+  Ref<TabletMemtable> memtable = memtable_of(kMiB + kMiB / 2);
+  EXPECT_GE(memtables_.gauge.blocks.used_bytes(), kMiB);
+  EXPECT_EQ(cache_.budget_bytes(), lent - memtables_.gauge.held_bytes());
+  const size_t from_heap = memtable->counted - memtables_.gauge.blocks.used_bytes();
+  EXPECT_EQ(memtables_.gauge.held_bytes(), idle + from_heap);
+  end(*memtable);
+  memtable = nullptr;
+  free_all();
+  EXPECT_EQ(memtables_.gauge.held_bytes(), 0u);
+  EXPECT_EQ(cache_.budget_bytes(), lent);
+}
+
+// What is kept gives way to memory that has to come from the heap.
+TEST_F(PooledPlay, AMemtableThatGrowsBeyondTheBoundHasKeptBlocksFreed) {
+  fill_pool();
+  Ref<TabletMemtable> memtable = memtable_of(1);
+  add(*memtable, kMemtableBytes - kMiB);  // a block of its own
+  EXPECT_LE(memtables_.gauge.held_bytes(), kMemtableBytes);
+  EXPECT_LT(memtables_.gauge.blocks.idle_bytes(), HugeChunks::kChunkBytes);
 }
 
 TEST_F(Budget, WhatIsLentIsTakenFromTheCacheAndWhatIsBorrowedGivenToIt) {
