@@ -7,15 +7,19 @@ import subprocess
 import sys
 import time
 
+ALL = ("read", "sync", "periodic", "memory", "large", "scan")
 KINDS = {  # the configurations that each server has
-    "echo": ("read",),
-    "redis": ("read", "sync", "periodic", "memory"),
+    "echo": ("read", "scan"),
+    "redis": ("read", "sync", "periodic", "memory", "large"),
     "memcached": ("read", "memory"),
-    "cellar": ("read", "sync", "periodic", "memory"),
-    "cellar-epoll": ("read", "sync", "periodic", "memory"),  # cellard --io-sockets epoll
-    "cellar-optimized": ("read", "sync", "periodic", "memory"),  # of ./run optimized
+    "cellar": ALL,
+    "cellar-epoll": ALL,  # cellard --io-sockets epoll
+    "cellar-optimized": ALL,  # of ./run optimized
 }
-REDIS_LOG = {"sync": ("yes", "always"), "periodic": ("yes", "everysec"), "memory": ("no", "no"), "read": ("no", "no")}
+REDIS_LOG = {"sync": ("yes", "always"), "periodic": ("yes", "everysec")}
+LEVELS = {"read": "sync", "large": "memory", "scan": "memory"}  # of Cellar's table, if not the configuration's name
+SETTINGS = {"large": ("--memory-total", "6GiB")}  # of cellard
+VALUE_BYTES = {"scan": 1024}  # 100 in other configurations
 START_S = 60
 
 
@@ -47,7 +51,7 @@ class Server:
 
     def __init__(self, kind, configuration, options, directory, settings=()):
         self.kind, self.options = kind, options
-        self.settings = [*settings, "--io-sockets", "epoll"] if kind == "cellar-epoll" else settings
+        self.settings = [*settings, *SETTINGS.get(configuration, ()), *(("--io-sockets", "epoll") if kind == "cellar-epoll" else ())]
         self.program = kind.split("-")[0]
         self.configuration = configuration
         self.directory = os.path.join(directory, f"{kind}-{configuration}")
@@ -76,7 +80,7 @@ class Server:
         if self.kind == "echo":
             return [os.path.join(self.options.bin, "cellar-bench-echo"), "--port", self.port]
         if self.kind == "redis":
-            appends, syncs = REDIS_LOG[self.configuration]
+            appends, syncs = REDIS_LOG.get(self.configuration, ("no", "no"))
             return ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--dir", self.directory, "--save", "", "--appendonly", appends,
                     "--appendfsync", syncs, "--daemonize", "no"]
         if self.kind == "memcached":
@@ -88,10 +92,11 @@ class Server:
 
     def bench(self, *arguments, table="bench", durability=None):
         """The command of cellar-bench against this server; by default the table of Cellar has the durability of the configuration."""
-        command = [os.path.join(self.options.bin, "cellar-bench"), "--server", self.program, "--addr", self.address, "--value-bytes", 100,
+        command = [os.path.join(self.options.bin, "cellar-bench"), "--server", self.program, "--addr", self.address, "--value-bytes",
+                   VALUE_BYTES.get(self.configuration, 100),
                    "--server-pid", self.process.pid, "--json", *arguments]
         if self.program == "cellar":
-            durability = durability or ("sync" if self.configuration == "read" else self.configuration)
+            durability = durability or LEVELS.get(self.configuration, self.configuration)
             command += ["--table", table, "--durability", durability]
         return on_core(self.options.generator_core, command)
 

@@ -109,7 +109,10 @@ EntryTree::Expected EntryTree::expect(Bytes prefix) const {
   if (empty() || !prefix.starts_with(shared_)) return expected;
   expected.node_ = root_;
   expected.inners_ = inners_;
-  expected.head_ = key_head(prefix.substr(shared_.size()));
+  const Bytes rest = prefix.substr(shared_.size());
+  expected.head_ = key_head(rest);
+  const size_t unknown = sizeof expected.head_ - std::min(sizeof expected.head_, rest.size());
+  expected.known_ = unknown == sizeof expected.head_ ? 0 : ~uint64_t{0} << 8 * unknown;
   return expected;
 }
 
@@ -120,7 +123,7 @@ bool EntryTree::expect_next(Expected& expected) {
   const uint32_t at = count_less(node.heads.data(), node.count, expected.head_);
   // The search will read the key where heads are equal.
   const bool leaf = expected.inners_ == 0;
-  if (at < node.count && (leaf || node.heads[at] == expected.head_))
+  if (at < node.count && ((node.heads[at] ^ expected.head_) & expected.known_) == 0)
     load_begin(node.records[at].bytes);
   if (leaf) {
     expected.node_ = nullptr;

@@ -126,6 +126,7 @@ class EntryTree {
     const Node* node_ = nullptr;
     size_t inners_ = 0;  // levels of inner nodes, from the node on
     uint64_t head_ = 0;
+    uint64_t known_ = 0;  // bits of the head that the prefix decides
   };
   Expected expect(Bytes prefix) const;
   // False: that was the last step.
