@@ -26,8 +26,13 @@ Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
           shard.runtime.timers, [](void* deaths) { static_cast<LogDeaths*>(deaths)->wake(); },
           &shard.wal.deaths),
       age_timer_(
-          shard.runtime.timers, [](void* release) { static_cast<MemoryRelease*>(release)->wake(); },
-          &shard.memory.gauge.release) {}
+          shard.runtime.timers,
+          [](void* memtables) {
+            auto& gauge = *static_cast<MemtableGauge*>(memtables);
+            gauge.blocks.age();
+            gauge.release.wake();
+          },
+          &shard.memory.gauge) {}
 
 void Maintenance::start() {
   spawn(shard_.runtime.executor, flush_loop());
@@ -199,13 +204,16 @@ Async<void> Maintenance::release_loop() {
   }
 }
 
-// Until there is something to free. Idle blocks become surplus with time.
+// Until there is something to free. Chunks that memtables leave become surplus with time, sooner
+// while the cache could use them.
 Async<void> Maintenance::rest_of_release() {
-  BlockPool& blocks = shard_.memory.gauge.blocks;
-  const bool ages = blocks.idle_bytes() > 0;
-  if (ages && !age_timer_.armed()) age_timer_.arm_after_us(BlockPool::kAgeUs);
-  co_await shard_.memory.gauge.release.wait();
-  if (ages && !age_timer_.armed()) blocks.age();
+  MemtableGauge& gauge = shard_.memory.gauge;
+  const BlockCache& cache = shard_.files.loader.cache();
+  const size_t full = cache.budget_bytes() / 16 * 15;
+  const bool wanted = cache.held_bytes() + cache.charged_bytes() >= full;
+  if (gauge.blocks.free_bytes() > 0 && !age_timer_.armed())
+    age_timer_.arm_after_us(wanted ? kWantedAgeUs : kAgeUs);
+  co_await gauge.release.wait();
 }
 
 // On a busy shard the log has moved on long before anything is due.

@@ -69,6 +69,10 @@ class Maintenance {
   static constexpr int64_t kMostSearchRestUs = 200'000;
   // With this many runs too many (tablet.h) a merge starts regardless of reclaiming.
   static constexpr size_t kRunsThatCannotWait = 4;
+  // Memory that memtables have not used for one to two of these is returned to the system; the
+  // second holds while the cache is full.
+  static constexpr int64_t kAgeUs = 60'000'000;
+  static constexpr int64_t kWantedAgeUs = 10'000'000;
   // Tablets checked between two yields.
   static constexpr size_t kReclaimLooks = 16;
   // After removing files reclaiming pauses, so that it uses the table's reclaim_share of the time;

@@ -8,6 +8,9 @@
 namespace cellar::engine {
 namespace {
 
+// Of chunks of the memtables' memory in one call, some 100 us each.
+constexpr int kMostTrims = 4;
+
 size_t less(size_t a, size_t b) { return a - std::min(a, b); }
 
 // What is not set aside.
@@ -78,6 +81,12 @@ CacheOffer MemoryBudget::offer() {
 }
 
 size_t MemoryBudget::withhold(size_t bytes) {
+  // What is kept for memtables goes first.
+  BlockPool& blocks = memtables_.gauge.blocks;
+  for (int i = 0; i < kMostTrims && bytes > 0 && blocks.free_bytes() > 0; ++i) {
+    blocks.trim();
+    bytes -= std::min(bytes, HugeChunks::kChunkBytes);
+  }
   withheld_bytes_ = std::min(bytes, less(lent_bytes(), share_bytes_ / kCacheShare));
   memtables_changed();
   return withheld_bytes_;
@@ -86,8 +95,11 @@ size_t MemoryBudget::withhold(size_t bytes) {
 // At most as much as the memtables have grown.
 void MemoryBudget::free_released() {
   MemtableGauge& gauge = memtables_.gauge;
-  while (gauge.released_bytes() > 0 && gauge.held_bytes() > memtables_.hard_bytes)
+  while (gauge.freeable_bytes() > 0 && gauge.held_bytes() > memtables_.hard_bytes)
     gauge.free_some();
+  // What is kept goes before others have to give back what they have borrowed.
+  if (is_short() && gauge.blocks.free_bytes() > 0) gauge.blocks.trim();
+  gauge.blocks.set_may_grow(gauge.held_bytes() + HugeChunks::kChunkBytes <= memtables_.hard_bytes);
 }
 
 // A commit adds tokens too. They are counted with the next block of its memtable.
@@ -111,7 +123,7 @@ bool MemoryBudget::holds() const {
   const size_t others = other_bytes() + cache_.charged_bytes();
   const size_t blocks = std::max(least, less(lent_bytes(), others));
   return cache_.bytes() <= blocks + headroom_bytes() &&
-         (gauge.released_bytes() == 0 || gauge.held_bytes() <= memtables_.hard_bytes);
+         (gauge.freeable_bytes() == 0 || gauge.held_bytes() <= memtables_.hard_bytes);
 }
 
 MemoryFigures MemoryBudget::figures() const {

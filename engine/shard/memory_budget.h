@@ -11,8 +11,8 @@
 // The rest is lent: memtables and tokens take what they need within bounds of their own, and the
 // block cache has what they leave. So a shard that only reads uses nearly all for its cache. Writes
 // take it back: each time a memtable gets memory (a block of at most 256 KiB, a chunk of 2 MiB for
-// its next blocks, or one large cell), the cache gives up as much in the same call. Its blocks are
-// clean, so no write waits for a flush.
+// its next blocks, or one large cell), the cache gives up as much, in the same call or as a debt.
+// Its blocks are clean, so no write waits for a flush.
 //
 // Invariants, after each change:
 //
@@ -24,7 +24,7 @@
 //   2. A flushed memtable counts as long as a cursor holds it, and until its memory is freed or
 //      another one uses it.
 //   3. Memtables and released blocks together take no more than the bound of memtables, unless
-//      nothing is left to free: a memtable that grows beyond has released blocks freed.
+//      nothing is left that can be freed: a memtable that grows beyond has released blocks freed.
 //   4. What is withheld is taken from the cache too, but not from its least part. The owner of the
 //      process withholds what the resident size exceeds the node's memory by: freed memory that the
 //      allocator keeps, for example.

@@ -13,6 +13,7 @@
 #include "engine/tablet/open_tablet.h"
 #include "engine/tablet/refusals.h"
 #include "io/base/check.h"
+#include "io/base/large_memory.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -27,7 +28,7 @@ constexpr size_t kMostFrozen = 2;  // memtables
 constexpr double kMostRunsBehind = 24;
 
 // A chunk of huge pages has to be a small part of the memory of the shard's memtables.
-constexpr size_t kLeastChunks = 32;
+constexpr size_t kLeastChunks = 64;
 
 // Tablets whose indexes are looked at between two yields.
 constexpr size_t kIndexLooks = 16;
@@ -41,6 +42,7 @@ size_t memtable_bytes_of(const EngineOptions& options, uint32_t shards) {
 }
 
 HugeChunks* chunks_of(const ShardEnv& env, size_t memtable_bytes) {
+  if (!kLargeMemoryFromSystem) return nullptr;  // a sanitizer watches the heap only
   return memtable_bytes >= kLeastChunks * HugeChunks::kChunkBytes ? env.chunks : nullptr;
 }
 

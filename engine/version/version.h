@@ -56,7 +56,7 @@ struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
   CommitStamp visible_stamp() const override { return visible; }
 };
 
-// Is told when the bytes of a gauge have changed. Must not change the gauge, but for its release.
+// Is told when the bytes of a gauge have changed. Must not change the gauge, but by free_some().
 class MemtableGaugeWatcher {
  public:
   virtual void memtables_changed() = 0;
@@ -79,7 +79,9 @@ struct MemtableGauge {
   size_t released_bytes() const { return release.bytes() + blocks.idle_bytes(); }
   // Of memtables that exist, and of destroyed ones.
   size_t held_bytes() const { return all_bytes() + released_bytes(); }
-  // Frees a part of released_bytes(), which is not 0.
+  // The part of these that free_some() can return to the system.
+  size_t freeable_bytes() const { return release.bytes() + blocks.free_bytes(); }
+  // A block, or a chunk of 2 MiB, in some 100 us. REQUIRES: freeable_bytes() > 0.
   void free_some() {
     if (release.empty()) {
       blocks.trim();

@@ -12,6 +12,7 @@ namespace {
 
 // Of a process that computes all the time, the thread gets about a tenth of one processor.
 constexpr int kNice = 10;
+constexpr size_t kPageBytes = 4096;
 
 // Null: the system has no memory.
 HugeChunks::Chunk make_chunk() {
@@ -26,8 +27,9 @@ HugeChunks::Chunk make_chunk() {
   if (before < kBytes) ::munmap(begin + before + kBytes, kBytes - before);
   HugeChunks::Chunk chunk(begin + before);
   (void)::madvise(chunk.get(), kBytes, MADV_HUGEPAGE);
-  // Linux 5.14; before, the first use of a page maps it.
-  (void)::madvise(chunk.get(), kBytes, MADV_POPULATE_WRITE);
+  // Page by page, not by one call of the system: that would hold up the mappings of other threads.
+  for (size_t page = 0; page < kBytes; page += kPageBytes)
+    *static_cast<volatile char*>(chunk.get() + page) = 0;
   return chunk;
 }
 
@@ -49,7 +51,8 @@ HugeChunks::~HugeChunks() {
 HugeChunks::Chunk HugeChunks::take() {
   Chunk chunk;
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return chunk;
     wanted_ = true;
     if (!ready_.empty()) {
       chunk = std::move(ready_.back());

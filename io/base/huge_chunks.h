@@ -19,7 +19,7 @@ namespace cellar {
 class HugeChunks {
  public:
   static constexpr size_t kChunkBytes = 2 * 1024 * 1024;
-  // Made in advance, after the first take().
+  // Made in advance, after the first take(). They count as memory of nobody.
   static constexpr size_t kMostReady = 2;
 
   // Unmaps a chunk, in some 100 us.

@@ -5,7 +5,6 @@
 #include "engine/node/clock_keeper.h"
 #include "engine/node/open_node.h"
 #include "engine/store/local/format_file.h"
-#include "io/base/large_memory.h"
 #include "io/base/log.h"
 #include "io/base/log_setup.h"
 #include "io/base/random.h"
@@ -190,9 +189,6 @@ Result<void> Server::open_network(Shard& shard) {
   return {};
 }
 
-// A sanitizer watches the heap only.
-HugeChunks* Server::memtable_chunks() { return kLargeMemoryFromSystem ? &chunks_ : nullptr; }
-
 Async<void> Server::open_engine(Shard& shard) {
   ShardState& mine = state(shard);
   auto format = co_await engine::resolve_format(*mine.fs, engine::new_directory_id());
@@ -202,8 +198,7 @@ Async<void> Server::open_engine(Shard& shard) {
   }
   facts_.directory_id = format->id;
   std::vector<engine::ShardEnv> envs;
-  for (ShardState& one : states_)
-    envs.push_back({*one.runtime, *one.logs, *one.blobs, memtable_chunks()});
+  for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs, &chunks_});
   auto opened =
       co_await engine::open_node(*mine.stores, options_.engine, std::move(envs), pool_.mailboxes());
   if (!opened) {

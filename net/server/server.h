@@ -119,7 +119,6 @@ class Server {
   void check_memory() const;
   void start_backups();
   Async<void> open_engine(Shard& shard);
-  HugeChunks* memtable_chunks();
   Async<void> open_audit(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
   void start_beats();

@@ -6,6 +6,7 @@
 namespace cellar::support {
 
 void SimMachine::add_shards(const TestNodeOptions& options, MemDisk& disk, Random& random) {
+  chunks = options.chunks;
   for (uint32_t i = 0; i < shards.size(); ++i) {
     OneShard& one = shards[i];
     one.loop = &world.add_loop();
@@ -33,7 +34,7 @@ void SimMachine::add_shards(const TestNodeOptions& options, MemDisk& disk, Rando
 
 std::vector<engine::ShardEnv> SimMachine::envs() {
   std::vector<engine::ShardEnv> envs;
-  for (OneShard& one : shards) envs.push_back({*one.runtime, *one.logs, *one.blobs});
+  for (OneShard& one : shards) envs.push_back({*one.runtime, *one.logs, *one.blobs, chunks});
   return envs;
 }
 

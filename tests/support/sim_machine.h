@@ -39,6 +39,7 @@ struct SimMachine {
   SimWorld world;
   Mailboxes mailboxes;
   std::vector<OneShard> shards;
+  HugeChunks* chunks = nullptr;
 };
 
 }  // namespace cellar::support

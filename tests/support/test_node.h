@@ -51,7 +51,8 @@ struct TestNodeOptions {
   // Called between any two rounds of the world, whatever the node is doing: for crash images in the
   // middle of work.
   std::function<void(TestNode&)> on_round;
-  int64_t start_wall_us = 0;  // of the clock; 0: SimWorld's own
+  HugeChunks* chunks = nullptr;  // for memtables; outlives the node
+  int64_t start_wall_us = 0;     // of the clock; 0: SimWorld's own
   // Completions of one turn are delivered in an order drawn from the seed.
   bool shuffle_io = true;
   // Latency of every disk operation.

@@ -43,7 +43,7 @@ class Budget : public testing::Test {
     memtable.end();
   }
   void free_all() {
-    while (memtables_.gauge.released_bytes() > 0) memtables_.gauge.free_some();
+    while (memtables_.gauge.freeable_bytes() > 0) memtables_.gauge.free_some();
     memtables_.gauge.changed();
   }
   BlockRef insert(uint64_t offset, size_t size = kBlockBytes) {
@@ -250,7 +250,7 @@ class Play : public Budget {
   }
   void pay(Random& random) {
     for (uint64_t i = random.below(20); i > 0; --i) {
-      if (memtables_.gauge.released_bytes() > 0) memtables_.gauge.free_some();
+      if (memtables_.gauge.freeable_bytes() > 0) memtables_.gauge.free_some();
       if (cache_.debt_bytes() > 0) cache_.pay();
     }
     memtables_.gauge.changed();
@@ -277,7 +277,7 @@ void Play::check_invariants(size_t seeds) {
       const MemoryFigures now = budget_.figures();
       ASSERT_TRUE(budget_.holds()) << i;
       const size_t memtables = now.memtable_bytes + now.pinned_bytes + now.released_bytes;
-      ASSERT_TRUE(now.released_bytes == 0 || memtables <= kMemtableBytes) << i;
+      ASSERT_TRUE(memtables_.gauge.freeable_bytes() == 0 || memtables <= kMemtableBytes) << i;
       if (now.cache_bytes > kNominalBytes + budget_.headroom_bytes()) {
         ASSERT_LE(
             memtables + now.cache_bytes + now.metadata_bytes + now.token_bytes + now.withheld_bytes,
@@ -332,12 +332,21 @@ TEST_F(PooledPlay, BlocksThatAreKeptForTheNextMemtableCountOnceAndAreUsedByIt) {
 }
 
 // What is kept gives way to memory that has to come from the heap.
-TEST_F(PooledPlay, AMemtableThatGrowsBeyondTheBoundHasKeptBlocksFreed) {
+TEST_F(PooledPlay, AMemtableThatGrowsBeyondTheBoundHasKeptChunksFreed) {
   fill_pool();
   Ref<TabletMemtable> memtable = memtable_of(1);
   add(*memtable, kMemtableBytes - kMiB);  // a block of its own
   EXPECT_LE(memtables_.gauge.held_bytes(), kMemtableBytes);
-  EXPECT_LT(memtables_.gauge.blocks.idle_bytes(), HugeChunks::kChunkBytes);
+  EXPECT_EQ(memtables_.gauge.blocks.idle_bytes(), 0u);
+  while (memtable->counted < kMemtableBytes) add(*memtable, 1000);
+  EXPECT_EQ(memtables_.gauge.blocks.used_bytes(), 0u) << "a chunk would exceed the bound";
+}
+
+TEST_F(PooledPlay, WhatIsKeptGoesBeforeTheCacheHasMemoryWithheld) {
+  fill_pool();
+  EXPECT_EQ(budget_.withhold(kMiB), 0u);
+  EXPECT_EQ(memtables_.gauge.blocks.idle_bytes(), 0u);
+  EXPECT_EQ(budget_.withhold(kMiB), kMiB);
 }
 
 TEST_F(Budget, WhatIsLentIsTakenFromTheCacheAndWhatIsBorrowedGivenToIt) {

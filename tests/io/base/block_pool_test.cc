@@ -90,12 +90,15 @@ TEST_F(BlockPoolTest, WhatIsGivenBackIsTakenAgainBeforeAnotherChunk) {
   give(blocks);
 }
 
-// Of two chunks the one that has used blocks is filled first, so the other one stays free.
-TEST_F(BlockPoolTest, ChunksInUseAreFilledFirst) {
+// The chunk with the fewest idle blocks is filled first, so that others become free.
+TEST_F(BlockPoolTest, FullerChunksAreFilledFirst) {
   const std::vector<char*> blocks = take(2 * kChunkBlocks);
-  std::set<char*> first(blocks.begin(), blocks.begin() + kChunkBlocks);
-  for (size_t i = 1; i < blocks.size(); ++i) pool_->give(blocks[i]);
-  for (size_t i = 1; i < kChunkBlocks; ++i) EXPECT_TRUE(first.contains(take()));
+  const std::set<char*> first(blocks.begin(), blocks.begin() + kChunkBlocks);
+  for (size_t i = 2; i < blocks.size() - 1; ++i) pool_->give(blocks[i]);
+  EXPECT_EQ(pool_->free_bytes(), 0u);
+  for (size_t i = 2; i < kChunkBlocks; ++i) EXPECT_TRUE(first.contains(take()));
+  pool_->give(blocks.back());
+  EXPECT_EQ(pool_->free_bytes(), kChunk);
   give({first.begin(), first.end()});
 }
 
@@ -117,29 +120,26 @@ TEST_F(BlockPoolTest, WhatWasInUseLatelyIsNoSurplus) {
   EXPECT_EQ(pool_->idle_bytes(), 0u);
 }
 
-TEST_F(BlockPoolTest, ATrimmedBlockIsNotResidentUntilItIsTakenAgain) {
-  const std::vector<char*> blocks = take(kChunkBlocks);
-  pool_->give(blocks[2]);
+TEST_F(BlockPoolTest, OnlyWholeChunksAreReturned) {
+  const std::vector<char*> blocks = take(2 * kChunkBlocks);
+  for (size_t i = 1; i < blocks.size(); ++i) pool_->give(blocks[i]);
+  EXPECT_EQ(pool_->free_bytes(), kChunk);
   pool_->trim();
-  EXPECT_EQ(pool_->idle_bytes(), 0u);
-  EXPECT_EQ(resident(blocks[2], kBlock), 0u);
-  char* const again = take();
-  EXPECT_EQ(again, blocks[2]);
-  EXPECT_EQ(resident(again, kBlock), kBlock);
-  EXPECT_EQ(pool_->used_bytes(), kChunk);
-  give(blocks);
+  EXPECT_EQ(pool_->free_bytes(), 0u);
+  EXPECT_EQ(pool_->idle_bytes(), kChunk - kBlock);
+  EXPECT_EQ(resident(blocks[0], kChunk), kChunk);
+  pool_->give(blocks[0]);
+  EXPECT_EQ(pool_->free_bytes(), kChunk);
 }
 
-// A chunk that is partly trimmed, and then free, is unmapped.
-TEST_F(BlockPoolTest, AFreeChunkHasNoTrimmedBlock) {
+TEST_F(BlockPoolTest, OneThatMayNotGrowUsesWhatItHas) {
   const std::vector<char*> blocks = take(kChunkBlocks);
-  for (size_t i = 1; i < kChunkBlocks; ++i) pool_->give(blocks[i]);
-  pool_->trim();
-  pool_->trim();
-  EXPECT_EQ(pool_->idle_bytes(), (kChunkBlocks - 3) * kBlock);
-  pool_->give(blocks[0]);
-  EXPECT_EQ(pool_->idle_bytes(), 0u);
-  EXPECT_EQ(pool_->used_bytes(), 0u);
+  pool_->set_may_grow(false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // chunks are ready
+  EXPECT_EQ(pool_->take(), nullptr);
+  pool_->give(blocks[3]);
+  EXPECT_EQ(pool_->take(), blocks[3]);
+  give(blocks);
 }
 
 TEST_F(BlockPoolTest, AnArenaTakesItsBlocksAndGivesThemBack) {
@@ -164,18 +164,20 @@ TEST_F(BlockPoolTest, EveryBlockHasOneUser) {
     if (what < 5 && used.size() < 40) {
       char* const block = take();
       ASSERT_TRUE(used.insert(block).second);
-      std::memset(block, 1, 64);
+      block[1] = static_cast<char>(reinterpret_cast<uintptr_t>(block) / kBlock);
     } else if (what < 9 && !used.empty()) {
       const auto one = std::next(used.begin(), static_cast<long>(random.below(used.size())));
       pool_->give(*one);
       used.erase(one);
-    } else if (pool_->idle_bytes() > 0) {
+    } else if (pool_->free_bytes() > 0) {
       const size_t before = pool_->idle_bytes();
       pool_->trim();
-      ASSERT_LT(pool_->idle_bytes(), before);
+      ASSERT_EQ(pool_->idle_bytes(), before - kChunk);
     }
     ASSERT_EQ(pool_->used_bytes(), used.size() * kBlock);
-    ASSERT_LE(pool_->used_bytes() + pool_->idle_bytes(), 40 * kBlock * kChunkBlocks);
+    ASSERT_EQ((pool_->used_bytes() + pool_->idle_bytes()) % kChunk, 0u);
+    for (const char* block : used)
+      ASSERT_EQ(block[1], static_cast<char>(reinterpret_cast<uintptr_t>(block) / kBlock));
   }
   give({used.begin(), used.end()});
   EXPECT_EQ(pool_->used_bytes(), 0u);
