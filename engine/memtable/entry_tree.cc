@@ -16,15 +16,16 @@ void prefetch(const T& object) {
   for (size_t line = 0; line < sizeof object; line += kLineBytes) __builtin_prefetch(at + line);
 }
 
-// An iterator that has made kMovesOfScan moves loads the entries that are kEntriesAhead before it:
-// neighbours in order are at random places of the arena, and each would be a cache miss.
+// After kMovesOfScan moves an iterator prefetches the entry kEntriesAhead positions ahead:
+// neighbours in key order lie at random places of the arena, and each would be a cache miss.
 constexpr size_t kMovesOfScan = 3;
 constexpr uint32_t kEntriesAhead = 8;
-// Behind the last entry of the arena. The next entry is written there, mostly to lines that no
-// cache has.
+// Prefetched behind a new entry, because the next one is written there, mostly to lines that are
+// in no cache.
 constexpr size_t kNextEntryBytes = 4 * kLineBytes;
 
-// Of an entry, most of its key. The processor itself follows a copy that goes on.
+// Prefetches the sizes of an entry and most of its key. While a value is copied, the hardware
+// prefetcher loads the rest of it.
 void load_begin(const char* entry) {
   __builtin_prefetch(entry);
   __builtin_prefetch(entry + kLineBytes);

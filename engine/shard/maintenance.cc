@@ -204,8 +204,8 @@ Async<void> Maintenance::release_loop() {
   }
 }
 
-// Until there is something to free. Chunks that memtables leave become surplus with time, sooner
-// while the cache could use them.
+// Waits until there is something to free. Free chunks become surplus with time: sooner if the cache
+// is full when the wait begins.
 Async<void> Maintenance::rest_of_release() {
   MemtableGauge& gauge = shard_.memory.gauge;
   const BlockCache& cache = shard_.files.loader.cache();

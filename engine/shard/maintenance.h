@@ -69,8 +69,8 @@ class Maintenance {
   static constexpr int64_t kMostSearchRestUs = 200'000;
   // With this many runs too many (tablet.h) a merge starts regardless of reclaiming.
   static constexpr size_t kRunsThatCannotWait = 4;
-  // Memory that memtables have not used for one to two of these is returned to the system; the
-  // second holds while the cache is full.
+  // Chunks that memtables have not used for one to two of these intervals are returned to the
+  // system. The second interval is used if the cache is full when it begins.
   static constexpr int64_t kAgeUs = 60'000'000;
   static constexpr int64_t kWantedAgeUs = 10'000'000;
   // Tablets checked between two yields.

@@ -92,7 +92,8 @@ size_t MemoryBudget::withhold(size_t bytes) {
   return withheld_bytes_;
 }
 
-// At most as much as the memtables have grown.
+// Frees at most as much as the memtables have grown, rounded up to a chunk, and one chunk if the
+// shard is short of what it has lent.
 void MemoryBudget::free_released() {
   MemtableGauge& gauge = memtables_.gauge;
   while (gauge.freeable_bytes() > 0 && gauge.held_bytes() > memtables_.hard_bytes)

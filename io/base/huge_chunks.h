@@ -1,10 +1,10 @@
 // HugeChunks: chunks of 2 MiB of memory that are resident already, and backed by huge pages where
 // the system has them. Thread-safe; one for all shards of a process.
 //
-// A thread of its own with a low priority makes them. The first touch of a chunk takes 0.2 ms, and
-// ten times as much on a virtual machine whose host has to find the memory first; on the thread of
-// a shard this would be a stall. take() therefore never waits: it has a chunk, or the caller takes
-// memory from the heap for now.
+// A thread of its own with a low priority makes them. The first touch of a chunk clears 2 MiB,
+// which takes milliseconds on a virtual machine whose host has to find the memory first; on the
+// thread of a shard this would be a stall. take() therefore never waits: if no chunk is ready, the
+// caller takes memory from the heap for now.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ namespace cellar {
 class HugeChunks {
  public:
   static constexpr size_t kChunkBytes = 2 * 1024 * 1024;
-  // Made in advance, after the first take(). They count as memory of nobody.
+  // Made in advance, after the first take(). No memory budget counts them.
   static constexpr size_t kMostReady = 2;
 
   // Unmaps a chunk, in some 100 us.
