@@ -19,6 +19,7 @@ class MemtableSource final : public ReadSource {
     return {times.known, times.max_timestamp_us, memtable_.max_stamp(),
             times.latest_expiry_us != INT64_MIN, &memtable_.columns()};
   }
+  const EntryTree* tree() const override { return &memtable_.tree(); }
   const std::vector<RangeTombstone>& range_deletes() const override {
     return memtable_.range_deletes();
   }

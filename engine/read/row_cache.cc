@@ -116,15 +116,18 @@ uint64_t RowCache::expect(uint64_t owner, Bytes row) const {
   return hash;
 }
 
-void RowCache::expect_result(uint64_t row_hash) const {
-  if (sets_ == nullptr) return;
+bool RowCache::expect_result(uint64_t row_hash) const {
+  if (sets_ == nullptr) return false;
+  bool found = false;
   const Set& set = set_of(row_hash);
   const uint16_t tag = tag_of(row_hash);
   for (size_t way = 0; way < kWays; ++way) {
     if (set.tags[way] != tag || set.rows[way] == nullptr) continue;
     const char* const at = reinterpret_cast<const char*>(set.rows[way]);
     for (size_t line = 0; line < kExpectedBytes; line += kLineBytes) __builtin_prefetch(at + line);
+    found = true;
   }
+  return found;
 }
 
 const CachedRow* RowCache::find(const RowQuery& query, CommitStamp since, int64_t now_us) {

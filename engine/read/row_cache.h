@@ -124,8 +124,9 @@ class RowCache {
   // the row, with which expect_result() is called once the set is likely to be there. Both change
   // nothing.
   uint64_t expect(uint64_t owner, Bytes row) const;
-  // Loads the result, if the query asks for the same columns as the last find().
-  void expect_result(uint64_t row_hash) const;
+  // Loads the result, if the query asks for the same columns as the last find(). False: it
+  // holds none; a result that it holds may still not be valid.
+  bool expect_result(uint64_t row_hash) const;
 
   // Null: not held, or not valid at `now_us`. `since`: results of earlier stamps are not valid.
   const CachedRow* find(const RowQuery& query, CommitStamp since, int64_t now_us);

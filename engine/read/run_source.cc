@@ -42,6 +42,15 @@ std::pair<RunSource::Place, RunSource::Place> RunSource::tables_in(const ReadSco
   return {first, end};
 }
 
+// Of a row whose entries lie in two tables of the run: the first of them.
+const TableReader* RunSource::table_of(Bytes row_prefix) const {
+  const auto at = std::ranges::partition_point(
+      tables_, [&](const TableSlice* slice) { return slice->ends_before(row_prefix); });
+  if (at == tables_.end()) return nullptr;
+  const Bytes first = (*at)->first();
+  return first <= row_prefix || first.starts_with(row_prefix) ? &(*at)->table() : nullptr;
+}
+
 bool RunSource::is_wanted(const TableSlice& slice, const ReadScope& scope) const {
   if (!prune_) return true;
   return (scope.probe == nullptr || slice.table().may_contain(*scope.probe)) &&

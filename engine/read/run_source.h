@@ -21,6 +21,7 @@ class RunSource final : public ReadSource {
   bool prefetch(const ReadScope& scope, size_t place) const override;
   SourceBounds bounds() const override { return bounds_; }
   bool is_run() const override { return true; }
+  const TableReader* table_of(Bytes row_prefix) const override;
   const std::vector<RangeTombstone>& range_deletes() const override;
 
  private:

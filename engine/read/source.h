@@ -17,8 +17,10 @@
 namespace cellar::engine {
 
 class BlockPrefetch;
+class EntryTree;
 class ReadWindow;
 class RowProbe;
+class TableReader;
 
 // What a read will examine: entries with keys in [lower, upper) and a time range. Sources use it to
 // skip entries that cannot change the result.
@@ -62,6 +64,11 @@ class ReadSource {
   // Adds the first block of a read of `scope` to scope.prefetch, for its `place`, unless none is
   // needed. False if that block is not yet known and the part that names it was added.
   virtual bool prefetch(const ReadScope& /*scope*/, size_t /*place*/) const { return true; }
+
+  // For ExpectedRead: the table whose range of keys has the entries with that prefix, of a row; the
+  // tree of a memtable. Null: there is none.
+  virtual const TableReader* table_of(Bytes /*row_prefix*/) const { return nullptr; }
+  virtual const EntryTree* tree() const { return nullptr; }
 
   // Row-range deletes apply whatever else is skipped. Their number only grows.
   virtual const std::vector<RangeTombstone>& range_deletes() const = 0;

@@ -192,13 +192,13 @@ Async<void> Maintenance::release_loop() {
   Background::Work work(shard_.background, BackgroundKind::flush);
   const auto is_surplus = [&gauge] { return !gauge.release.empty() || gauge.blocks.has_surplus(); };
   while (pass && !stopping_) {
-    if (!is_surplus() && cache.debt_bytes() == 0) {
+    if (!is_surplus() && !cache.owes()) {
       co_await rest_of_release();
       continue;
     }
     co_await work.begin();
     while (is_surplus() && !work.over()) gauge.free_some();
-    while (cache.debt_bytes() > 0 && !work.over()) cache.pay();
+    while (cache.owes() && !work.over()) cache.pay();
     gauge.changed();  // the cache may have what was freed
     work.end();
   }

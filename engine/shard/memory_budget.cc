@@ -37,10 +37,14 @@ MemoryBudget::MemoryBudget(size_t node_bytes, size_t shards, MemtableBudget& mem
   CHECK(memtables.gauge.watcher == nullptr, "a second budget for the same memtables");
   memtables.gauge.watcher = this;
   cache.set_debt_bound(headroom_bytes());
+  cache.forget_later([&memtables] { memtables.gauge.release.wake(); });
   memtables_changed();
 }
 
-MemoryBudget::~MemoryBudget() { memtables_.gauge.watcher = nullptr; }
+MemoryBudget::~MemoryBudget() {
+  cache_.forget_later(nullptr);
+  memtables_.gauge.watcher = nullptr;
+}
 
 size_t MemoryBudget::token_bytes() const {
   return tokens_.tokens() * kTokenBytes + range_tokens_.bytes();
@@ -107,7 +111,7 @@ void MemoryBudget::free_released() {
 void MemoryBudget::memtables_changed() {
   free_released();
   cache_.set_budget(cache_bytes());
-  if (cache_.debt_bytes() > 0) memtables_.gauge.release.wake();
+  if (cache_.owes()) memtables_.gauge.release.wake();
   most_others_ = std::max(most_others_, other_bytes());
   if (!asked_back_ && ask_back_ && is_short()) {
     asked_back_ = true;

@@ -34,7 +34,7 @@
 //   kLoanShare-th of its share.
 //   6. The work of one change is bounded (BlockCache::kStepBytes, and the size of the change). The
 //      rest is a debt, at most headroom_bytes(); the loop that frees memory pays it when there is
-//      time, and so does each further change.
+//      time, and so does each further change. That loop removes the blocks of closed tables too.
 //
 // Formats of tables depend on BlockCache::nominal_bytes(), never on the budget of the moment.
 // Owned by one shard; registers itself as the watcher of the gauge.

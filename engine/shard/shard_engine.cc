@@ -158,12 +158,16 @@ void ShardEngine::expect_rows(std::span<const ExpectedRow> rows) {
     expected[i] = rows[i].written ? tablet.expect_write(rows[i].row, expected_key_)
                                   : tablet.expect_read(rows[i].row);
   }
+  size_t reads = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (expected[i].is_read) context_.rows.expect_result(expected[i].row_hash);
+    const ReadSources* sources = expected[i].sources;
+    if (sources == nullptr || context_.rows.expect_result(expected[i].row_hash)) continue;
+    expected_reads_[reads++].begin(*sources, rows[i].row);
   }
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < count; ++i) more |= EntryTree::expect_next(expected[i].entry);
+    for (size_t i = 0; i < reads; ++i) more |= expected_reads_[i].next();
   }
 }
 

@@ -6,6 +6,7 @@
 // follow the catalog; close() ends it in order. After a crash, destroy it after its loop.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "engine/files/old_logs.h"
 #include "engine/manifest/tablet_seed.h"
 #include "engine/node.h"
+#include "engine/read/expected_read.h"
 #include "engine/reshape/shard_reshape.h"
 #include "engine/scrub/scrubber.h"
 #include "engine/shard/maintenance.h"
@@ -170,7 +172,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   ShardContext context_;
   MemoryBudget budget_;
   TabletTableOfShard tablets_;
-  std::string expected_key_;  // scratch space of expect_rows()
+  std::string expected_key_;                                    // scratch space of expect_rows()
+  std::array<ExpectedRead, kMostExpectedRows> expected_reads_;  // likewise
   RowReads row_reads_;
   Maintenance maintenance_;
   ShardReshape reshape_;

@@ -272,15 +272,19 @@ void BlockCache::shrink(size_t step_bytes, size_t wanted_bytes) {
   size_t packs = 0;
   size_t closed_bytes = 0;
   const size_t before = bytes();
-  const uint64_t evicted_before = stats_.evicted;
+  const size_t blocks_before = entries_.size();
   for (size_t looks = 0;; ++looks) {
     const bool too_much_held = held_bytes() + growth(wanted_bytes) > most_held(room());
     if ((bytes() + wanted_bytes <= room() && !too_much_held) || entries_.empty()) return;
-    const size_t work = looks + static_cast<size_t>(stats_.evicted - evicted_before);
+    const size_t work = looks + (blocks_before - entries_.size());
     const bool enough = work >= kMostLooks || before - bytes() + closed_bytes >= step_bytes;
     if (enough && debt_bytes() <= debt_bound_) return;
     if (const size_t held = held_bytes(); too_much_held && slabs_->empty_slab(moves)) {
       closed_bytes += held - held_bytes();
+      continue;
+    }
+    if (!forgotten_.empty()) {
+      drop_forgotten(1);
       continue;
     }
     CacheEntry* entry = look(packs, enough);
@@ -350,16 +354,38 @@ void BlockCache::drop(CacheEntry& entry) {
   release_entry(entry);
 }
 
-void BlockCache::forget(BlobId blob) {
+void BlockCache::forget(BlobId blob, std::unique_ptr<BlockSlot[]> slots) {
   const auto it = offsets_.find(blob);
   if (it == offsets_.end()) return;
-  const absl::flat_hash_set<uint64_t> offsets = std::move(it->second);
+  Forgotten& forgotten = forgotten_.emplace_back();
+  forgotten.blob = blob;
+  forgotten.offsets = std::move(it->second);
+  forgotten.next = forgotten.offsets.begin();
+  forgotten.slots = std::move(slots);
   offsets_.erase(it);
-  for (const uint64_t offset : offsets) {
-    CacheEntry& entry = *entries_.at({blob, offset});
+  if (wake_) return wake_();
+  while (!forgotten_.empty()) drop_forgotten(kPayForgotten);
+}
+
+// So many at most, of one blob, and not many more bytes than kPayBytes. REQUIRES: a forgotten one.
+void BlockCache::drop_forgotten(size_t blocks) {
+  Forgotten& from = forgotten_.front();
+  const size_t before = bytes();
+  for (; blocks > 0 && from.next != from.offsets.end(); ++from.next, --blocks) {
+    if (before - bytes() >= kPayBytes) return;
+    const auto found = entries_.find(BlockKey{from.blob, *from.next});
+    if (found == entries_.end()) continue;  // it was spoilt, or is forgotten for the second time
+    CacheEntry& entry = *found->second;
     leave(entry);
     drop(entry);
   }
+  if (from.next == from.offsets.end()) forgotten_.pop_front();
+}
+
+void BlockCache::pay() {
+  // A step of the debt drops forgotten blocks too, but closes gaps first.
+  if (debt_bytes() > 0 || forgotten_.empty()) return shrink(kPayBytes);
+  drop_forgotten(kPayForgotten);
 }
 
 // Removes an entry that is in no queue and not in the map.

@@ -27,6 +27,10 @@
 //      step: at most as many bytes as it has added or taken from the room.
 //   2. room() >= a kLeastBlockShare-th of the nominal budget, if the budget is not less than that.
 //
+// The blocks of a table that is closed are forgotten. There may be a hundred thousand, so they too
+// leave in steps; until then they count, and they are the first blocks to leave when room is
+// wanted.
+//
 // Entries are copied to memory of the cache's own (slab_memory.h), whose gaps count too: while it
 // exceeds the room, gaps are closed, and where there are too few, blocks leave. So the memory that
 // the cache takes is within the room, and what lowers the room gets whole pages back. A room of
@@ -43,7 +47,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "engine/sstable/block.h"
 #include "engine/sstable/slab_memory.h"
@@ -83,6 +90,7 @@ class BlockCache {
   static constexpr size_t kLeastBlockShare = 8;
   // Of a payment.
   static constexpr size_t kPayBytes = 64 * 1024;
+  static constexpr size_t kPayForgotten = 32;  // blocks
   static constexpr size_t kLeastHeldBytes = 1 << 20;
 
   explicit BlockCache(size_t nominal_bytes)
@@ -96,12 +104,14 @@ class BlockCache {
   // Null if absent. Counts as a request.
   BlockRef find(const BlockKey& key);
   // The block in the slot; null: a lookup is needed.
-  BlockRef find(const BlockSlot& slot) {
-    if (slot.block_ == nullptr) return {};
-    // Prefetches what a search reads: the header, the heads, the first key.
+  BlockRef find(const BlockSlot& slot) { return expect(slot) ? found(*slot.block_) : BlockRef(); }
+  // Loads what a search reads of the block in the slot into the processor's cache: the header, the
+  // heads, the first key. False: there is none.
+  static bool expect(const BlockSlot& slot) {
+    if (slot.block_ == nullptr) return false;
     for (size_t at = 0; at < sizeof(Block) + kLineBytes; at += kLineBytes)
       __builtin_prefetch(reinterpret_cast<const char*>(slot.block_) + at);
-    return found(*slot.block_);
+    return true;
   }
   // As find(key). `slot` must always be used with that key.
   BlockRef find(const BlockKey& key, BlockSlot& slot);
@@ -110,8 +120,14 @@ class BlockCache {
   // of the block, if available: it is kept instead if there is no room. If the key is already
   // cached, the cached entry stays. Returns the copy, or `block` if that is not cached unpacked.
   BlockRef insert(const BlockRef& block, const CheckedBlock* stored = nullptr);
-  // Removes the blob's blocks, which will not be requested again.
-  void forget(BlobId blob);
+  // Removes the blob's blocks, which should not be requested again: at once or, once forget_later()
+  // was called, by pay() and by later calls that want room. `slots` are kept until the blocks have
+  // left, since to destroy those of many blocks takes as long. Slots that the caller keeps may be
+  // destroyed at any time.
+  void forget(BlobId blob, std::unique_ptr<BlockSlot[]> slots = nullptr);
+  // From now on forget() calls `wake`, whose owner then pays as long as the cache owes(). Null: not
+  // any more.
+  void forget_later(std::function<void()> wake) { wake_ = std::move(wake); }
   // Memory of the shard's open tables (index, filter) is charged to the same budget; blocks keep at
   // least an eighth of it.
   void charge(size_t bytes);
@@ -119,8 +135,11 @@ class BlockCache {
   // May be changed at any time. Without a debt bound (0) everything above it is evicted at once.
   void set_budget(size_t bytes);
   void set_debt_bound(size_t bytes) { debt_bound_ = bytes; }
-  // Evicts some of the debt, which takes some 20 us.
-  void pay() { shrink(kPayBytes); }
+  // Evicts some of the debt, or blocks that are to be forgotten, which takes some 20 us; for the
+  // last of a table with a hundred thousand blocks some 100 us.
+  void pay();
+  // Whether pay() has something to do.
+  bool owes() const { return !forgotten_.empty() || debt_bytes() > 0; }
 
   struct Stats {
     uint64_t hits = 0;
@@ -152,6 +171,14 @@ class BlockCache {
 
  private:
   using List = boost::intrusive::list<CacheEntry>;
+  using Offsets = absl::flat_hash_set<uint64_t>;
+  // A blob whose blocks are leaving.
+  struct Forgotten {
+    BlobId blob;
+    Offsets offsets;  // where it had blocks
+    Offsets::const_iterator next;
+    std::unique_ptr<BlockSlot[]> slots;  // until the blocks have left
+  };
   struct Queue {
     List list;  // newest first
     size_t bytes = 0;
@@ -190,6 +217,7 @@ class BlockCache {
   CacheEntry* look_at_main(size_t& packs, bool hurry);
   void evict(CacheEntry& entry);
   void drop(CacheEntry& entry);
+  void drop_forgotten(size_t blocks);
   void release_entry(CacheEntry& entry);
   void missed_remembered(size_t bytes);
   void remember(const BlockKey& key);
@@ -200,7 +228,9 @@ class BlockCache {
   size_t debt_bound_ = 0;
   size_t charged_bytes_ = 0;
   absl::flat_hash_map<BlockKey, CacheEntry*> entries_;
-  absl::flat_hash_map<BlobId, absl::flat_hash_set<uint64_t>> offsets_;  // of all entries
+  absl::flat_hash_map<BlobId, Offsets> offsets_;  // of all entries that are not in forgotten_
+  std::deque<Forgotten> forgotten_;
+  std::function<void()> wake_;  // null: what is forgotten leaves at once
   SlabMemoryPtr slabs_{new SlabMemory()};
   size_t large_bytes_ = 0;  // of entries without a slot
   Queue small_;

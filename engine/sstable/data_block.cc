@@ -52,8 +52,20 @@ void BlockWriter::reset() {
 namespace {
 
 constexpr ptrdiff_t kCacheLineBytes = 64;  // cache line of the CPU
+constexpr ptrdiff_t kExpectedLines = 3;    // of the entry where a search begins
 
 }  // namespace
+
+void expect_entry(Bytes contents, const BlockHeads& heads, Bytes prefix) {
+  if (heads.count == 0 || prefix.size() < heads.shared_bytes) return;
+  const uint32_t head = BlockHeads::head_of(prefix.substr(heads.shared_bytes));
+  const size_t less = heads.less_than(head);
+  const bool equal = heads.all && less < heads.count && heads.heads[less] == head;
+  const size_t from = equal || less == 0 ? less : less - 1;
+  const char* const at = contents.data() + heads.offsets[from];
+  for (ptrdiff_t line = 0; line < kExpectedLines; ++line)
+    __builtin_prefetch(at + line * kCacheLineBytes);
+}
 
 bool BlockReader::open(Bytes contents, const BlockHeads* heads) {
   begin_ = limit_ = next_ = contents.data();

@@ -82,6 +82,10 @@ inline const char* decode_entry(const char* p, const char* limit, BlockEntry& en
   return wanted <= static_cast<uint64_t>(limit - p) ? p : nullptr;
 }
 
+// A search for keys with that prefix follows soon: loads the entry where it will begin into the
+// processor's cache, as far as the heads tell.
+void expect_entry(Bytes contents, const BlockHeads& heads, Bytes prefix);
+
 // BlockReader: a cursor over the contents of one data block.
 //
 // It checks every size and offset against the block before use, so bytes with a valid checksum that

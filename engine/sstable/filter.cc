@@ -123,6 +123,10 @@ bool filter_may_contain(Bytes contents, uint64_t hash) {
                       [line](uint32_t bit) { return (line[bit / 8] >> bit % 8 & 1) != 0; });
 }
 
+void Filter::expect(uint64_t hash) const {
+  if (!lines_.empty()) __builtin_prefetch(&lines_[line_of(hash, lines_.size())]);
+}
+
 bool Filter::may_contain(uint64_t hash) const {
   if (!open_) return true;
   if (lines_.empty()) return false;

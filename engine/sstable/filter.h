@@ -71,6 +71,8 @@ class Filter {
   bool step();
   // An unopened filter returns "maybe" for everything.
   bool may_contain(uint64_t hash) const;
+  // A may_contain() follows soon: loads what it reads into the processor's cache.
+  void expect(uint64_t hash) const;
   size_t memory_bytes() const { return lines_.size() * kLineBytes; }
 
  private:

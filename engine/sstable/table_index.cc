@@ -5,6 +5,11 @@
 #include "engine/iter/key_head.h"
 
 namespace cellar::engine {
+namespace {
+
+constexpr size_t kHeadsALine = 8;  // of the processor's cache
+
+}  // namespace
 
 void TableIndexBuilder::add(Bytes before, Bytes first, uint32_t stored_bytes, uint32_t raw_bytes,
                             const TimeBounds& bounds) {
@@ -43,6 +48,7 @@ TableIndexOpener::TableIndexOpener(TableIndex& index, Bytes contents, uint64_t d
   index_.blocks_.reserve(count_);
   index_.texts_.reserve(contents.size() + contents.size() / kSpareShare);
   index_.heads_.reserve(count_);
+  index_.tops_.reserve(count_ / TableIndex::kHeadsATop + 1);
 }
 
 bool TableIndexOpener::step() {
@@ -100,9 +106,26 @@ bool TableIndex::add_heads(size_t most) {
   if (blocks_.size() < 2) return true;
   if (heads_.size() == 1)
     shared_bytes_ = common_prefix(separator(1), separator(blocks_.size() - 1));
-  for (size_t end = std::min(heads_.size() + most, blocks_.size()); heads_.size() < end;)
-    heads_.push_back(key_head(separator(heads_.size()).substr(shared_bytes_)));
+  for (size_t end = std::min(heads_.size() + most, blocks_.size()); heads_.size() < end;) {
+    const uint64_t head = key_head(separator(heads_.size()).substr(shared_bytes_));
+    if (heads_.size() % kHeadsATop == 0) tops_.push_back(head);
+    heads_.push_back(head);
+  }
   return heads_.size() == blocks_.size();
+}
+
+// The first of the heads that are not less than `head` is one of [first, last), or it is `last`.
+std::pair<size_t, size_t> TableIndex::group_of(uint64_t head) const {
+  const auto top = std::ranges::lower_bound(tops_, head) - tops_.begin();
+  const auto first = static_cast<size_t>(top) * kHeadsATop;
+  return {std::max<size_t>(first, 1), std::min(first + kHeadsATop, heads_.size())};
+}
+
+void TableIndex::expect(Bytes key) const {
+  if (blocks_.size() < 2 || key.size() < shared_bytes_) return;
+  const auto [first, last] = group_of(key_head(key.substr(shared_bytes_)));
+  for (size_t i = first; i < last; i += kHeadsALine) __builtin_prefetch(&heads_[i]);
+  __builtin_prefetch(&heads_[last - 1]);  // the heads are not aligned to lines
 }
 
 template <class Before>
@@ -112,7 +135,9 @@ size_t TableIndex::last_block(Bytes key, Before before) const {
   // A key without the common prefix sorts before or after all separators.
   if (!key.starts_with(shared)) return key < shared ? 0 : blocks_.size() - 1;
   const uint64_t head = key_head(key.substr(shared_bytes_));
-  const auto least = std::lower_bound(heads_.begin() + 1, heads_.end(), head);
+  const auto [first, last] = group_of(head);
+  const auto at = [this](size_t i) { return heads_.begin() + static_cast<ptrdiff_t>(i); };
+  const auto least = std::lower_bound(at(first), at(last), head);
   auto most = least;
   if (least != heads_.end() && *least == head) most = std::upper_bound(least, heads_.end(), head);
   // Equal heads do not decide.
@@ -147,7 +172,8 @@ TimeBounds TableIndex::bounds(size_t i) const {
 }
 
 size_t TableIndex::memory_bytes() const {
-  return blocks_.capacity() * sizeof(Block) + texts_.size() + heads_.capacity() * sizeof(uint64_t);
+  return blocks_.capacity() * sizeof(Block) + texts_.size() +
+         (heads_.capacity() + tops_.capacity()) * sizeof(uint64_t);
 }
 
 }  // namespace cellar::engine

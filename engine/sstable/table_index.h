@@ -55,12 +55,15 @@ class TableIndex {
   // The block of the first entry >= key, unless that is the first entry of the next block. 0 if
   // there are no blocks.
   size_t find(Bytes key) const;
+  // A find() of the key follows soon: loads what it reads into the processor's cache.
+  void expect(Bytes key) const;
   // The same for the last entry < key: it is in this block or at the end of the previous one.
   size_t find_before(Bytes key) const;
   Bytes separator(size_t i) const {
     return {texts_.data() + blocks_[i].key_offset, blocks_[i].key_bytes};
   }
   BlockHandle handle(size_t i) const { return {blocks_[i].offset, blocks_[i].size}; }
+  void expect_handle(size_t i) const { __builtin_prefetch(&blocks_[i]); }
   uint32_t raw_bytes(size_t i) const { return blocks_[i].raw_bytes; }
   // Decoded from the stored form in some 10 ns.
   TimeBounds bounds(size_t i) const;
@@ -79,7 +82,11 @@ class TableIndex {
   friend class TableIndexOpener;
   static constexpr size_t kLeastEntryBytes = 4;
 
+  // Heads between two entries of tops_: as many as a few cache lines hold.
+  static constexpr size_t kHeadsATop = 64;
+
   bool add_heads(size_t most);
+  std::pair<size_t, size_t> group_of(uint64_t head) const;
   // The last block for which before(separator, key) holds; 0 if there is none.
   template <class Before>
   size_t last_block(Bytes key, Before before) const;
@@ -88,6 +95,10 @@ class TableIndex {
   // The search data: heads (key_head.h) of the separators of blocks 1 and up, after their common
   // prefix. heads_[0] is unused.
   std::vector<uint64_t> heads_;
+  // Every kHeadsATop-th of heads_, from heads_[kHeadsATop] on. Of a large index these stay in the
+  // processor's cache, and a search leaves it for the heads between two of them, and for those that
+  // equal the key's.
+  std::vector<uint64_t> tops_;
   size_t shared_bytes_ = 0;
   // Per block the separator, followed by the bounds in stored form: some 13 bytes instead of 64,
   // and a read without a time range does not use them.

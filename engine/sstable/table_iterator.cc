@@ -221,7 +221,15 @@ bool TableIterator::stand_on_block(Step* stopped) {
     return false;
   }
   open_block_ = block_no_;
+  if (goal_ == Goal::first) expect_next_block();
   return true;
+}
+
+// A walk goes on there, unless it ends before or passes over it.
+void TableIterator::expect_next_block() {
+  const size_t next = block_no_ + 1;
+  if (next >= index_.blocks() || !index_.reaches(next)) return;
+  if (!is_behind_window(next) && !is_passed_over(next)) table_->expect_walk(next);
 }
 
 BlockRef TableIterator::take_ahead() {

@@ -85,6 +85,7 @@ class TableIterator final : public EntryIterator, private BlockRequest {
   Step walk();
   // True if block_no_ is under the cursor; otherwise *stopped is blocked or failed.
   bool stand_on_block(Step* stopped);
+  void expect_next_block();
   BlockRef take_ahead();
   bool nothing_wanted(Bytes key) const;
   Step leave_window();

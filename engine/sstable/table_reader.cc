@@ -91,6 +91,18 @@ std::unique_ptr<TableReader> TableReader::lost(std::unique_ptr<Blob> blob, Block
   return reader;
 }
 
+void TableReader::expect_walk(size_t i) const {
+  if (top_index_ != nullptr) return;
+  if (i + 1 < index_.blocks()) BlockCache::expect(slots_[i + 1]);
+  const BlockRef block = slots_[i].peek();
+  if (!block) return;
+  const Bytes contents = block->contents();
+  const size_t bytes = std::min(contents.size(), kWalkBytes);
+  for (size_t at = 0; at < bytes; at += BlockCache::kLineBytes)
+    __builtin_prefetch(contents.data() + at);
+  __builtin_prefetch(contents.data() + contents.size() - 1);  // the number of restarts
+}
+
 // A block of the tail in memory.
 struct TableReader::Part {
   explicit Part(const BlockHandle& place) : handle(place) {}
@@ -288,7 +300,7 @@ bool TableReader::may_contain(const RowProbe& probe, const IndexPartition& part,
 TableReader::~TableReader() {
   if (dictionary_bytes_ > 0) loader_.remove_dictionary(id());
   loader_.cache().release(memory_bytes_);
-  loader_.cache().forget(id());
+  loader_.cache().forget(id(), std::move(slots_));
 }
 
 }  // namespace cellar::engine

@@ -23,6 +23,8 @@ class TableReader {
  public:
   // Size of the first read of the tail; larger tails need further reads.
   static constexpr size_t kTailReadBytes = 64 * 1024;
+  // Of the beginning of a block, loaded by expect_walk().
+  static constexpr size_t kWalkBytes = 8 * 1024;
   // Read size for longer parts of the tail.
   static constexpr size_t kPieceBytes = 256 * 1024;
 
@@ -72,6 +74,21 @@ class TableReader {
   }
   // The same by a part, for entries in its blocks and after them.
   bool may_contain(const RowProbe& probe, const IndexPartition& part, size_t number) const;
+  // Of whole rows; unopened in a table that has none, or has a top-level index.
+  const Filter& row_filter() const { return filter_; }
+
+  // A walk reads data block i soon, and then perhaps the next one: loads the beginning and the end
+  // of block i and the header of the next one into the processor's cache, if their slots have them.
+  // An index in parts has no slots.
+  void expect_walk(size_t i) const;
+
+  // ---- for ExpectedEntry; REQUIRES: no top-level index ----
+  void expect_slot(size_t i) const { __builtin_prefetch(&slots_[i]); }
+  // False: the block is not known to be cached unpacked.
+  bool expect_block(size_t i) const { return BlockCache::expect(slots_[i]); }
+  // Does not count as a request.
+  BlockRef peek_block(size_t i) const { return slots_[i].peek(); }
+
   // Memory of index, filter and so on; charged to the cache's budget while the reader lives.
   size_t memory_bytes() const { return memory_bytes_; }
 

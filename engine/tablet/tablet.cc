@@ -571,7 +571,8 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
 }
 
 Tablet::Expected Tablet::expect_read(Bytes row) const {
-  return {.is_read = true, .row_hash = shard_.rows.expect(row_owner_, row), .entry = {}};
+  return {
+      .sources = &version_->sources, .row_hash = shard_.rows.expect(row_owner_, row), .entry = {}};
 }
 
 Tablet::Expected Tablet::expect_write(Bytes row, std::string& key) const {

@@ -105,10 +105,11 @@ class Tablet final : public ReplayTarget, private ConditionHost, private TurnHos
   // Implements Engine::start_read; `rows` is the shard's.
   Result<ReadStart> start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                const Clock* clock);
-  // The first step of what RowCache and EntryTree do for a row that is read or written soon; the
-  // others take the result. `key` is scratch space.
+  // The first step of what RowCache, ExpectedRead and EntryTree do for a row that is read or
+  // written soon; the others take the result, as long as the tablet is not changed. `key` is
+  // scratch space.
   struct Expected {
-    bool is_read = false;
+    const ReadSources* sources = nullptr;  // of a read, which looks there after the row cache
     uint64_t row_hash = 0;
     EntryTree::Expected entry;
   };

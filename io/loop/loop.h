@@ -26,7 +26,8 @@ class LoopHook {
   virtual bool on_turn() = 0;
   // Called once per turn before the hooks, inside a handler of the io_context, for a hook that
   // brings what a socket's handler would: spawn() runs a coroutine to its first suspension, which
-  // it does not inside on_turn(). Returns true if it did work.
+  // it does not inside on_turn(). Hooks deliver in the order of addition: a later one may use what
+  // an earlier one has brought. Returns true if it did work.
   virtual bool deliver() { return false; }
   // Called before the loop sleeps; false keeps it awake. A hook that returns true must be able to
   // wake the loop by completing something on its io_context (an eventfd, a post, a timer). Between

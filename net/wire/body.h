@@ -40,6 +40,17 @@ const Root* verified(Bytes body) {
   return flatbuffers::GetRoot<Root>(bytes);
 }
 
+// The body of a frame in two parts that lie apart: `head`, then `tail`. The zeros that pad it to a
+// multiple of 8 bytes may be missing.
+struct BodyParts {
+  Bytes head;
+  Bytes tail;
+
+  BodyParts(Bytes whole) : head(whole) {}  // NOLINT(google-explicit-constructor)
+  BodyParts(Bytes first, Bytes second) : head(first), tail(second) {}
+  size_t size() const { return head.size() + tail.size(); }
+};
+
 // Finishes `builder` with `root` as a body padded to a multiple of 8 bytes, ready to send.
 template <class Root>
 Bytes finish_body(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Root> root) {

@@ -13,6 +13,7 @@ uint32_t ChunkBuilder::put(Bytes b) {
 }
 
 void ChunkBuilder::begin_row(Bytes row) {
+  if (rows_.empty()) arena_.clear();
   row_at_ = put(row);
   row_size_ = static_cast<uint32_t>(row.size());
   row_cells_ = 0;
@@ -97,7 +98,7 @@ void ChunkBuilder::close_part() {
   continued_ = true;
 }
 
-Bytes ChunkBuilder::finish_fixed() {
+BodyParts ChunkBuilder::finish_fixed() {
   fixed_.clear();
   GotBuilder body(fixed_, SIZE_MAX);
   const Bytes arena(arena_);
@@ -110,14 +111,17 @@ Bytes ChunkBuilder::finish_fixed() {
   }
   body.finish();
   clear();
-  return fixed_;
+  return Bytes(fixed_);
 }
 
-Bytes ChunkBuilder::finish() {
+BodyParts ChunkBuilder::finish() {
   close_part();
   if (layout_ == Layout::fixed) return finish_fixed();
   builder_.Clear();
-  const auto arena = byte_vector(builder_, arena_);
+  // What is created first lies at the end of the body. The space stays unwritten: the arena itself
+  // is sent in its place.
+  uint8_t* space = nullptr;
+  const auto arena = builder_.CreateUninitializedVector<uint8_t>(arena_.size(), &space);
   const auto cells = builder_.CreateVectorOfStructs(cells_);
   const auto rows = builder_.CreateVectorOfStructs(rows_);
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;
@@ -142,8 +146,10 @@ Bytes ChunkBuilder::finish() {
   chunk.add_runs_opened(runs_opened_);
   if (!position_.empty()) chunk.add_position(position);
   const Bytes body = finish_body(builder_, chunk.Finish());
+  const size_t arena_at = body.size() - arena.o + sizeof(flatbuffers::uoffset_t);
+  arena_.resize(body.size() - arena_at, '\0');  // with what pads it in the body
   clear();
-  return body;
+  return {body.substr(0, arena_at), arena_};
 }
 
 void ChunkBuilder::clear() {
@@ -151,7 +157,6 @@ void ChunkBuilder::clear() {
   cells_.clear();
   expiries_.clear();
   explanations_.clear();
-  arena_.clear();
   label_sets_.clear();
   label_numbers_.clear();
   last_label_ = 0;
@@ -175,6 +180,7 @@ void ChunkBuilder::trim(size_t keep) {
 
 void ChunkBuilder::reset() {
   clear();
+  arena_.clear();
   layout_ = Layout::chunk;
   row_begun_ = in_row_ = continued_ = false;
   open_row_.clear();

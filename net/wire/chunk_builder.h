@@ -20,7 +20,7 @@ namespace cellar::wire {
 // Reusable: up to kKeepBytes of memory are kept between chunks. One shard.
 class ChunkBuilder final : public CellSink {
  public:
-  static constexpr size_t kDefaultChunkBytes = 128 * 1024;
+  static constexpr size_t kDefaultChunkBytes = 64 * 1024;
   static constexpr size_t kKeepBytes = 256 * 1024;
 
   // The form of finish(): a ReadChunk, or the cells in the layout of Get (GotRec in data.fbs).
@@ -71,8 +71,8 @@ class ChunkBuilder final : public CellSink {
   uint64_t cells() const { return cells_seen_; }
 
   // Returns the body, valid until the next call. The builder is then empty and remembers the open
-  // row.
-  Bytes finish();
+  // row. The values are not copied again: the tail of a ReadChunk is what cell() wrote.
+  BodyParts finish();
   // Clears all state.
   void reset();
   // Frees memory beyond `keep` bytes. REQUIRES: empty().
@@ -81,7 +81,7 @@ class ChunkBuilder final : public CellSink {
  private:
   void begin_row(Bytes row);
   void close_part();
-  Bytes finish_fixed();
+  BodyParts finish_fixed();
   void add_note(const CellNote& note);
   uint16_t label_set(Bytes label);
   uint32_t put(Bytes b);
@@ -96,8 +96,8 @@ class ChunkBuilder final : public CellSink {
   bool tells_explanation_ = false;
   std::vector<int64_t> expiries_;             // one per cell, if requested
   std::vector<fb::ExplainRec> explanations_;  // one per cell, if requested
-  std::string arena_;
-  std::vector<std::string> label_sets_;                         // in this chunk
+  std::string arena_;                         // of the last chunk until the next one begins
+  std::vector<std::string> label_sets_;       // in this chunk
   std::map<std::string, uint16_t, std::less<>> label_numbers_;  // 1 is label_sets_[0]
   uint16_t last_label_ = 0;
   bool repeated_ = false;

@@ -98,9 +98,14 @@ void append_header(std::string& out, const FrameHeader& header) {
 
 void add_checksum(std::string& out, size_t at) {
   FrameHeader header = load_header(out.data() + at);
-  header.flags |= kFrameChecked;
-  header.checksum = crc32c(Bytes(out).substr(at + kHeaderBytes));
+  add_checksum(header, {Bytes(out).substr(at + kHeaderBytes)});
   store_header(out.data() + at, header);
+}
+
+void add_checksum(FrameHeader& header, std::initializer_list<Bytes> body) {
+  header.flags |= kFrameChecked;
+  header.checksum = 0;
+  for (const Bytes part : body) header.checksum = crc32c(part, header.checksum);
 }
 
 Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes) {

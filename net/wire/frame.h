@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -104,6 +105,8 @@ void append_header(std::string& out, const FrameHeader& header);
 Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes);
 // Sets the checksum of the frame that begins at `at` in `out` and ends with it.
 void add_checksum(std::string& out, size_t at);
+// Sets the checksum of a frame with that body.
+void add_checksum(FrameHeader& header, std::initializer_list<Bytes> body);
 
 constexpr size_t pad_to_8(size_t n) { return (n + 7) & ~size_t{7}; }
 

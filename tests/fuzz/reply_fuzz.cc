@@ -3,6 +3,7 @@
 #include "net/wire/chunk_builder.h"
 #include "net/wire/rule_codec.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/net/wire/aligned_body.h"
 
 namespace cellar::fuzz {
 
@@ -123,7 +124,7 @@ std::string block_seed() {
     }
     chunk.end_row(row);
   }
-  return std::string(chunk.finish());
+  return wire::joined(chunk.finish());
 }
 
 // `create` adds the root to a builder.

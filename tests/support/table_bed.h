@@ -101,14 +101,18 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     runs.erase(begin + 1, end);
   }
 
-  std::unique_ptr<engine::ScanCursor> open_scan(const ReadSpec& spec, bool prune) {
+  // Of a cursor for `spec`, which outlives it.
+  engine::ScanSetup setup(const ReadSpec& spec, bool prune = true) {
     engine::ScanSetup setup = bed.setup(spec);
     for (size_t i = runs.size(); i > 0; --i) {
       std::vector<const engine::TableSlice*> tables;
       for (const auto& table : runs[i - 1]) tables.push_back(&slices_.emplace_back(*table));
       TabletBed::add_source(setup, std::make_unique<engine::RunSource>(std::move(tables), prune));
     }
-    return std::make_unique<engine::ScanCursor>(std::move(setup));
+    return setup;
+  }
+  std::unique_ptr<engine::ScanCursor> open_scan(const ReadSpec& spec, bool prune) {
+    return std::make_unique<engine::ScanCursor>(setup(spec, prune));
   }
   std::vector<OwnedCell> read(const ReadSpec& spec, bool prune = true) {
     const auto cursor = open_scan(spec, prune);

@@ -91,9 +91,8 @@ class Dispatcher final : public RequestHandler {
     if (refusal.malformed) return session.reply_malformed(frame.header, refusal.error);
     session.reply_error(frame.header, refusal.error, refusal.hint ? &*refusal.hint : nullptr);
   }
-  void expect(ShardServer& shard, HandleTable& handles,
-              std::span<wire::Frame> frames) const override {
-    std::array<engine::ExpectedRow, engine::kMostExpectedRows> rows;
+  size_t rows_of(ShardServer& shard, HandleTable& handles, std::span<wire::Frame> frames,
+                 std::span<engine::ExpectedRow> rows) const override {
     size_t count = 0;
     for (wire::Frame& frame : frames) {
       const OpSpec* spec = find_op(frame.header.op);
@@ -105,7 +104,7 @@ class Dispatcher final : public RequestHandler {
       if (!resolved || frame.header.table == nullptr) continue;
       rows[count++] = {frame.header.table->locate(row).id, row, spec->writes_row};
     }
-    if (count > 1) shard.engine().expect_rows(std::span(rows).first(count));
+    return count;
   }
   Result<void> check_announced(ShardServer& shard, Session& session,
                                const wire::FrameHeader& header) const override {

@@ -2,8 +2,10 @@
 // node; a session knows this much of it.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
+#include "engine/engine.h"
 #include "io/base/result.h"
 #include "net/wire/frame.h"
 
@@ -19,10 +21,11 @@ class RequestHandler {
   virtual ~RequestHandler() = default;
   // Answers the request exactly once, now or later, or has the session hold it.
   virtual void handle(ShardServer& shard, Session& session, const wire::Frame& frame) const = 0;
-  // Frames that the session handles next, unchecked: loads what reads and writes of single rows
-  // among them will look at (Engine::expect_rows). Has no other effect.
-  virtual void expect(ShardServer& shard, HandleTable& handles,
-                      std::span<wire::Frame> frames) const = 0;
+  // Frames that a session handles next, unchecked. The rows that reads and writes of single rows
+  // among them name, for Engine::expect_rows(): at most as many as `rows` has room for. Returns
+  // their number. Has no other effect.
+  virtual size_t rows_of(ShardServer& shard, HandleTable& handles, std::span<wire::Frame> frames,
+                         std::span<engine::ExpectedRow> rows) const = 0;
   // What can be refused of a request whose body is still on its way.
   virtual Result<void> check_announced(ShardServer& shard, Session& session,
                                        const wire::FrameHeader& header) const = 0;

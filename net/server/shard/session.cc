@@ -1,5 +1,9 @@
 #include "net/server/shard/session.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "io/base/coding.h"
 #include "io/base/log.h"
 #include "io/base/time_text.h"
@@ -65,9 +69,8 @@ Session::~Session() {
 
 void Session::start() { advance(); }
 
-// Handles what has been received and takes the next step.
 void Session::advance() {
-  const Next next = handle_ready();
+  const Next next = broken_ ? Next::end : handle_ready();
   flush();
   if (next == Next::receive && may_receive_at_once()) return receive();
   if (next == Next::end) return spawn(shard_.executor(), end());
@@ -78,8 +81,8 @@ Session::Next Session::handle_ready() {
   if (!preface_done_) {
     if (const Next next = take_preface(); !preface_done_) return next;
   }
+  size_t until_look = std::exchange(looked_at_, 0);  // number of frames
   if (shard_.clock().stands()) return Next::time;
-  size_t until_look = 0;  // number of frames
   while (true) {
     if (until_look == 0) until_look = expect_requests();
     --until_look;
@@ -98,13 +101,22 @@ Session::Next Session::handle_ready() {
   }
 }
 
+size_t Session::look_ahead(std::span<engine::ExpectedRow> rows) {
+  if (!greeted_ || broken_ || rows.empty()) return 0;
+  const std::span<Frame> frames = shard_.peeked().first(rows.size());
+  looked_at_ = frames_.peek(frames);
+  return shard_.handler().rows_of(shard_, handles_, frames.first(looked_at_), rows);
+}
+
 // Looks at what has been received and is handled next. Returns the number of frames until the next
 // look, at least 1.
 size_t Session::expect_requests() {
   const std::span<Frame> frames = shard_.peeked();
   const size_t count = frames_.peek(frames);
-  if (count < 2) return 1;
-  if (greeted_) shard_.handler().expect(shard_, handles_, frames.first(count));
+  if (count < 2 || !greeted_) return std::max<size_t>(count, 1);
+  std::array<engine::ExpectedRow, engine::kMostExpectedRows> rows;
+  const size_t found = shard_.handler().rows_of(shard_, handles_, frames.first(count), rows);
+  if (found > 1) shard_.engine().expect_rows(std::span(rows).first(found));
   return count;
 }
 
@@ -169,7 +181,7 @@ Async<void> Session::end() {
   }
   watch_.cancel();
   stream_->close();
-  while (reads_ahead_ || reads_by_coroutine_) co_await changed_.wait();
+  while (reads_ahead_) co_await changed_.wait();
   shard_.remove(*this);  // destroys this
 }
 
@@ -193,7 +205,6 @@ bool Session::leaves_shard(const Frame& frame) {
 Async<void> Session::move_away() {
   watch_.cancel();
   broken_ = closed_ = true;
-  while (reads_by_coroutine_) co_await changed_.wait();
   MovedConnection moved{std::move(stream_), std::move(frames_), facts_, std::move(opening_),
                         std::move(via_)};
   co_await shard_.move_connection(*moves_to_, std::move(moved));
@@ -440,14 +451,14 @@ void Session::resume_reads() {
 }
 
 bool Session::may_end() const {
-  if (in_flight_ > 0 || pending_bytes() > 0) return false;
+  if (in_flight_ > 0 || pending_bytes() > 0 || ReceivedHook::is_linked()) return false;
   return !greeted_ || shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs;
 }
 
 void Session::say_goaway() {
   if (goaway_us_ != 0 || broken_) return;
   goaway_us_ = shard_.timers().now_us();
-  append(FrameHeader(), FrameKind::goaway, 0, {});
+  append(FrameHeader(), FrameKind::goaway, 0, Bytes());
 }
 
 void Session::close() {
@@ -473,7 +484,7 @@ void Session::watch() {
   const bool silent = in_flight_ == 0 && net.idle_timeout_us != 0;
   if (!greeted_ && now_us - born_us_ > net.handshake_timeout_us) return close();
   if (writer_active_ && now_us - written_us_ > net.stall_timeout_us) return close();
-  if (crawls) return close();
+  if (crawls && !ReceivedHook::is_linked()) return close();
   if (silent && now_us - last_received_us_ > net.idle_timeout_us) return close();
   watch_.arm_after_us(greeted_ ? kWatchUs : kHandshakeWatchUs);
 }

@@ -1,11 +1,13 @@
 // Session: one connection, on the shard that accepted it.
 //
-// The session is fed with bytes: on_received() handles all complete frames of a receive in one
-// plain call, sends their answers in one write, and starts the next receive. A coroutine runs only
-// while something must wait: a held request, a limit, trusted time, memory for a large frame, or a
-// stream that cannot receive without one (TLS). Answers that come later are collected in one buffer
-// and sent once per loop turn, or earlier at kFlushBytes; another coroutine writes only if the peer
-// does not accept them immediately.
+// The session is fed with bytes: on_received() takes them, and advance(), which the shard calls
+// before it polls again, handles all complete frames of a receive in one plain call, sends their
+// answers in one write, and starts the next receive. In between the shard looks at the requests of
+// all sessions with new bytes, so that waits for memory overlap. A coroutine runs only while
+// something must wait: a held request, a limit, trusted time, memory for a large frame, or a stream
+// that cannot receive without one (TLS). Answers that come later are collected in one buffer and
+// sent once per loop turn, or earlier at kFlushBytes; an answer of that size is sent from where it
+// lies. Another coroutine writes only if the peer does not accept them immediately.
 //
 // The socket is not read while the limit of requests in flight is reached or kMaxPendingReplyBytes
 // wait to be written: TCP then slows the client down.
@@ -41,6 +43,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include "engine/engine.h"
 #include "engine/manifest/audit_entry.h"
 #include "io/loop/event.h"
 #include "io/loop/timers.h"
@@ -56,6 +59,7 @@
 #include "net/server/shard/moved_connection.h"
 #include "net/server/shard/session_read.h"
 #include "net/server/shard/stale_news.h"
+#include "net/wire/body.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"
 
@@ -70,8 +74,14 @@ struct CancelToken
   bool given_up = false;  // cancelled, or the connection has ended
 };
 
+// Of a session with new bytes, until the shard has it advance.
+using ReceivedHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct ReceivedTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 // One shard.
-class Session final : private MapWaiter,
+class Session final : public ReceivedHook,
+                      private MapWaiter,
                       private MemoryWaiter,
                       private ReceiveHandler,
                       private StaleListener {
@@ -89,11 +99,11 @@ class Session final : private MapWaiter,
   void start();
 
   // ---- answers: each of the first two ends the request ----
-  void reply(const wire::FrameHeader& request, Bytes body,
+  void reply(const wire::FrameHeader& request, const wire::BodyParts& body,
              wire::FrameKind kind = wire::FrameKind::reply);
   void reply_error(const wire::FrameHeader& request, const Error& error,
                    const wire::TabletHint* hint = nullptr);
-  void chunk(const wire::FrameHeader& request, Bytes body);
+  void chunk(const wire::FrameHeader& request, const wire::BodyParts& body);
 
   // An answer that is written in place, without a copy of its body:
   //   AnswerSpace space = session.begin_answer();
@@ -144,6 +154,11 @@ class Session final : private MapWaiter,
   // crossed with it are still served.
   bool may_end() const;
   bool flush_queued = false;  // maintained by the shard's flush list
+  // The rows of the requests that advance() handles first, for Engine::expect_rows(). Returns their
+  // number. `rows` views the session's buffer.
+  size_t look_ahead(std::span<engine::ExpectedRow> rows);
+  // Handles what has been received and takes the next step.
+  void advance();
 
   ShardServer& shard() { return shard_; }
   bool greeted() const { return greeted_; }
@@ -213,7 +228,6 @@ class Session final : private MapWaiter,
   };
 
   void on_received(Result<size_t> bytes) override;
-  void advance();
   Next handle_ready();
   size_t expect_requests();
   Next note_partial();
@@ -267,7 +281,10 @@ class Session final : private MapWaiter,
   void credit(const wire::Frame& frame);
   void bind(const wire::Frame& frame);
   void after_append();
-  void append(const wire::FrameHeader& request, wire::FrameKind kind, uint16_t flags, Bytes body);
+  void append(const wire::FrameHeader& request, wire::FrameKind kind, uint16_t flags,
+              const wire::BodyParts& body);
+  void send_with(Bytes tail);
+  void sent(size_t bytes);
   void finish_request(const wire::FrameHeader& request, Errc code);
   Async<void> write_rest();
   void watch();
@@ -304,15 +321,14 @@ class Session final : private MapWaiter,
   bool closed_ = false;                                         // the stream, by close()
   bool end_of_input_ = false;
   bool preface_done_ = false;
-  std::span<std::byte> space_;       // of the receive that is under way
-  bool wants_receive_ = false;       // for receive_by_read()
-  bool reads_by_coroutine_ = false;  // receive_by_read() is running
-  std::optional<Error> untimely_;    // why the current frame is refused
-  bool held_ = false;                // the current frame waits for a newer table map or for step_
+  std::span<std::byte> space_;     // of the receive that is under way
+  std::optional<Error> untimely_;  // why the current frame is refused
+  bool held_ = false;              // the current frame waits for a newer table map or for step_
   bool held_for_step_ = false;
   std::shared_ptr<DropStep> step_;
   bool reads_ahead_ = false;  // read_ahead() is running and owns the buffer
   int malformed_ = 0;
+  size_t looked_at_ = 0;  // frames that look_ahead() has looked at
 
   uint32_t in_flight_ = 0;
   struct Times {

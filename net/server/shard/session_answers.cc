@@ -1,15 +1,21 @@
 // Output of a session: queued answers and their transmission.
+#include <algorithm>
+#include <array>
+
 #include "io/base/time_text.h"
 #include "net/server/limits/admission.h"
 #include "net/server/shard/session.h"
 #include "net/server/shard/shard_server.h"
+#include "net/wire/chunk_builder.h"
 
 namespace cellar::server {
 
 using wire::FrameHeader;
 using wire::FrameKind;
+static_assert(kFlushBytes <= wire::ChunkBuilder::kDefaultChunkBytes, "chunks are sent at once");
 
-void Session::append(const FrameHeader& request, FrameKind kind, uint16_t flags, Bytes body) {
+void Session::append(const FrameHeader& request, FrameKind kind, uint16_t flags,
+                     const wire::BodyParts& body) {
   if (broken_) return;
   FrameHeader header;
   header.body_bytes = static_cast<uint32_t>(wire::pad_to_8(body.size()));
@@ -17,12 +23,33 @@ void Session::append(const FrameHeader& request, FrameKind kind, uint16_t flags,
   header.op = request.op;
   header.flags = flags;
   header.request_id = request.request_id;
-  const size_t at = out_.size();
+  constexpr char kZeros[8] = {};
+  const Bytes zeros(kZeros, header.body_bytes - body.size());
+  if (request.flags & wire::kFrameChecked)
+    wire::add_checksum(header, {body.head, body.tail, zeros});
   wire::append_header(out_, header);
-  out_.append(body);
-  out_.append(header.body_bytes - body.size(), '\0');
-  if (request.flags & wire::kFrameChecked) wire::add_checksum(out_, at);
+  out_.append(body.head);
+  const bool is_large = body.size() >= kFlushBytes && !body.tail.empty() && zeros.empty();
+  if (is_large && !writer_active_) return send_with(body.tail);
+  out_.append(body.tail);
+  out_.append(zeros);
   after_append();
+}
+
+// Sends what is queued and then `tail`, from where it lies. What the peer does not accept is
+// queued.
+void Session::send_with(Bytes tail) {
+  const std::array<Bytes, 2> parts{Bytes(out_).substr(out_begin_), tail};
+  const Result<size_t> n = stream_->try_write(parts);
+  if (!n) return close();
+  const size_t of_queue = std::min(*n, parts[0].size());
+  out_begin_ += of_queue;
+  if (out_begin_ == out_.size()) {
+    out_.clear();
+    out_begin_ = 0;
+  }
+  out_.append(tail.substr(*n - of_queue));
+  sent(*n);
 }
 
 // Answers that leave with this turn's write are not counted in the node's memory, which all shards
@@ -69,7 +96,7 @@ void Session::finish_request(const FrameHeader& request, Errc code) {
   changed_.notify_all();
 }
 
-void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
+void Session::reply(const FrameHeader& request, const wire::BodyParts& body, FrameKind kind) {
   append(request, kind, 0, body);
   finish_request(request, Errc::ok);
 }
@@ -89,7 +116,7 @@ void Session::record_outcome(uint32_t request_id, std::string_view outcome) {
   logged_.erase(found);
 }
 
-void Session::chunk(const FrameHeader& request, Bytes body) {
+void Session::chunk(const FrameHeader& request, const wire::BodyParts& body) {
   append(request, FrameKind::chunk, 0, body);
 }
 
@@ -131,7 +158,12 @@ void Session::flush() {
   const Result<size_t> n = stream_->try_write({&part, 1});
   if (!n) return close();
   out_begin_ += *n;
-  shard_.count_sent(*n);
+  sent(*n);
+}
+
+// After bytes were sent; the rest of the answers is queued.
+void Session::sent(size_t bytes) {
+  shard_.count_sent(bytes);
   if (out_begin_ == out_.size()) {
     out_.clear();
     out_begin_ = 0;

@@ -18,25 +18,17 @@ bool Session::may_receive_at_once() {
 // Starts a receive, which ends in on_received().
 void Session::receive() {
   space_ = frames_.space();
-  if (stream_->start_receive(space_, *this)) return;
-  wants_receive_ = true;
-  if (!std::exchange(reads_by_coroutine_, true)) spawn(shard_.executor(), receive_by_read());
+  if (!stream_->start_receive(space_, *this)) spawn(shard_.executor(), receive_by_read());
 }
 
-Async<void> Session::receive_by_read() {
-  while (std::exchange(wants_receive_, false)) {
-    Result<size_t> n = co_await stream_->read_some(space_);
-    on_received(std::move(n));
-  }
-  reads_by_coroutine_ = false;
-  changed_.notify_all();
-}
+// At the end of the connection it may be destroyed inside on_received().
+Async<void> Session::receive_by_read() { on_received(co_await stream_->read_some(space_)); }
 
 void Session::on_received(Result<size_t> bytes) {
   if (!take_in(bytes)) return spawn(shard_.executor(), end());
   if (frame_given_up_) drop_frame();
   if (*bytes == space_.size()) widen_buffer();
-  advance();
+  shard_.queue_received(*this);
 }
 
 // Receives more bytes. False at the end of the connection.
@@ -311,6 +303,8 @@ void Session::watch_pace() {
 void Session::check_pace() {
   if (waits_for_memory()) return changed_.notify_all();  // its time may be over
   if (broken_ || claim_.bytes == 0) return;
+  // What has come and was not looked at yet may complete the frame.
+  if (ReceivedHook::is_linked()) return pace_.arm_after_us(kPaceUs);
   if (frame_given_up_) return close();  // no bytes have arrived since
   pace_.arm_after_us(kPaceUs);
   if (partial_since_us_ == 0 || frames_.skips()) return;

@@ -1,5 +1,8 @@
 #include "net/server/shard/shard_server.h"
 
+#include <array>
+#include <iterator>
+
 #include "io/base/log.h"
 
 namespace cellar::server {
@@ -236,6 +239,35 @@ void ShardServer::run_later() {
     work->go_on();
     if (wall().boot_us() - began_us >= kLaterShareUs) return;
   }
+}
+
+// Looks at the requests of sessions with new bytes, as many as are expected together. Returns the
+// number of these sessions.
+size_t ShardServer::look_ahead() {
+  std::array<engine::ExpectedRow, engine::kMostExpectedRows> rows;
+  size_t count = 0;
+  size_t sessions = 0;
+  for (Session& session : received_) {
+    if (count == rows.size()) break;
+    count += session.look_ahead(std::span(rows).subspan(count));
+    ++sessions;
+  }
+  if (count > 1) engine().expect_rows(std::span(rows).first(count));
+  return sessions;
+}
+
+// Sessions with new bytes advance. One alone looks ahead itself, where it has several requests.
+bool ShardServer::deliver() {
+  if (received_.empty()) return false;
+  const bool alone = std::next(received_.begin()) == received_.end();
+  while (!received_.empty()) {
+    for (size_t left = alone ? 1 : look_ahead(); left > 0 && !received_.empty(); --left) {
+      Session& session = received_.front();
+      received_.pop_front();
+      session.advance();
+    }
+  }
+  return true;
 }
 
 bool ShardServer::on_turn() {

@@ -121,6 +121,8 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
 
   // ---- sessions ----
   void queue_flush(Session& session);
+  // The session has received bytes: it advances in deliver().
+  void queue_received(Session& session) { received_.push_back(session); }
   void remove(Session& session);
   void log_garbage(const std::string& peer, const std::string& what);
   void count_request() { ++counters_.requests; }
@@ -137,10 +139,11 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   // following one.
   void defer(DeferredTask& work);
 
+  bool deliver() override;
   bool on_turn() override;
   bool may_sleep() override {
-    return flush_.empty() && later_.empty() && !map_changed_ && !stale_news_.due() &&
-           meter_.empty();
+    return received_.empty() && flush_.empty() && later_.empty() && !map_changed_ &&
+           !stale_news_.due() && meter_.empty();
   }
 
  private:
@@ -162,6 +165,7 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   void take_over(MovedConnection moved);
   bool drained() const;  // every session has ended or may end
   void run_later();
+  size_t look_ahead();
   void table_map_changed() override { map_changed_ = true; }
   void unwatch();
 
@@ -180,6 +184,9 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   Semaphore handshakes_{kMaxHandshakes};
   std::unordered_set<ByteStream*> openings_;  // streams whose first bytes are awaited
 
+  boost::intrusive::list<Session, boost::intrusive::base_hook<ReceivedHook>,
+                         boost::intrusive::constant_time_size<false>>
+      received_;
   std::vector<Session*> flush_;
   std::vector<Session*> flushing_;
   std::deque<DeferredTask*> later_;

@@ -316,7 +316,7 @@ void BatchWrite::answer_many() {
     failures.emplace_back(static_cast<uint32_t>(i), error.retry_after_ms, span,
                           static_cast<uint8_t>(error.code), static_cast<uint8_t>(error.applied), 0);
   }
-  if (failures.empty()) return session_->reply(header_, {});
+  if (failures.empty()) return session_->reply(header_, Bytes());
   auto& builder = home_->builder();
   builder.Clear();
   const auto list = builder.CreateVectorOfStructs(failures);

@@ -35,7 +35,7 @@ class Chunks final : public CellSink {
   Flow cell(const CellView& cell) override {
     bytes_.append(cell.row).append(cell.qualifier).append(cell.value);
     ++cells;
-    return bytes_.size() >= 128 * 1024 ? Flow::pause : Flow::more;
+    return bytes_.size() >= 64 * 1024 ? Flow::pause : Flow::more;
   }
   Flow end_row(Bytes /*row*/) override { return Flow::more; }
   void sent() { bytes_.clear(); }

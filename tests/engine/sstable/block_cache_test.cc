@@ -224,6 +224,64 @@ TEST(BlockCache, ALowerBudgetLeavesADebtThatIsPaidInSteps) {
   EXPECT_GT(cache.bytes(), (kBudget / 2 - (1u << 20)) * 9 / 10);
 }
 
+TEST(BlockCache, ManyBlocksAreForgottenInSteps) {
+  constexpr uint64_t kBlocks = 1000;
+  const BlobId other{2};
+  for (const bool evicts : {false, true}) {
+    BlockCache cache(10u << 20);
+    int woken = 0;
+    cache.forget_later([&] { ++woken; });
+    std::unique_ptr<BlockSlot[]> slots(new BlockSlot[kBlocks]);
+    for (uint64_t i = 0; i < kBlocks; ++i) {
+      cache.insert(block_of(i));
+      ASSERT_TRUE(cache.find({BlobId{1}, i}, slots[i]));
+    }
+    char* into = nullptr;
+    BlockRef kept = make_block({other, 7}, 1000, into);
+    std::memset(into, 'o', 1000);
+    kept = cache.insert(kept);
+    const BlockRef pinned = get(cache, 3);
+    cache.forget(BlobId{3});
+    EXPECT_EQ(woken, 0) << "it has no blocks";
+    cache.forget(BlobId{1}, std::move(slots));
+    EXPECT_EQ(woken, 1);
+    EXPECT_EQ(cache.blocks(), kBlocks + 1) << "not in this call";
+    EXPECT_TRUE(cache.owes());
+    EXPECT_EQ(cache.debt_bytes(), 0u);
+    if (evicts) {  // they leave before all others
+      cache.set_budget(400'000);
+      EXPECT_LT(cache.blocks(), kBlocks / 2);
+      EXPECT_EQ(cache.stats().evicted, 0u);
+    }
+    while (cache.owes()) {
+      const size_t before = cache.blocks();
+      cache.pay();
+      ASSERT_LE(before - cache.blocks(), BlockCache::kPayForgotten);
+    }
+    EXPECT_EQ(cache.blocks(), 1u);
+    EXPECT_TRUE(cache.contains({other, 7}));
+    EXPECT_EQ(pinned->contents(), std::string(1000, 'b'));
+    cache.insert(block_of(5));  // a blob is not requested again, but nothing breaks
+    EXPECT_TRUE(get(cache, 5));
+    cache.forget_later(nullptr);
+    cache.forget(BlobId{1});
+    EXPECT_EQ(cache.blocks(), 1u);
+  }
+}
+
+TEST(BlockCache, WhatIsForgottenMayStayUntilTheEnd) {
+  BlockCache cache(1u << 20);
+  cache.forget_later([] {});
+  std::unique_ptr<BlockSlot[]> slots(new BlockSlot[100]);
+  for (uint64_t i = 0; i < 100; ++i) {
+    cache.insert(block_of(i));
+    ASSERT_TRUE(cache.find({BlobId{1}, i}, slots[i]));
+  }
+  cache.forget(BlobId{1}, std::move(slots));
+  cache.pay();
+  EXPECT_GT(cache.blocks(), 50u);
+}
+
 TEST(BlockCache, WhatIsWrittenToDiskMayDependOnTheNominalBudget) {
   BlockCache cache(100'000);
   cache.set_budget(300'000);

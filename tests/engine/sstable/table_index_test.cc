@@ -25,7 +25,8 @@ TEST(TableIndex, FindsWhatALinearSearchFinds) {
     Random random(seed);
     const std::string shared(random.below(20), 'p');
     std::set<std::string> keys;
-    for (uint64_t n = random.below(40); n > 0; --n) keys.insert(random_long_key(random, shared));
+    const uint64_t most = random.one_in(4) ? 600 : 40;
+    for (uint64_t n = random.below(most); n > 0; --n) keys.insert(random_long_key(random, shared));
     keys.erase("");
     TableIndexBuilder builder;
     std::string before;
@@ -46,8 +47,37 @@ TEST(TableIndex, FindsWhatALinearSearchFinds) {
         if (index.separator(i) <= key) at = i;
         if (index.separator(i) < key) at_before = i;
       }
+      index.expect(key);
       ASSERT_EQ(index.find(key), at) << escape_bytes(key);
       ASSERT_EQ(index.find_before(key), at_before) << escape_bytes(key);
+    }
+  }
+}
+
+// Around the borders of the groups in which the heads are searched.
+TEST(TableIndex, FindsTheBlockOfEverySeparatorAndOfItsNeighbours) {
+  for (const size_t blocks : {1, 2, 63, 64, 65, 127, 128, 129, 192, 193, 257}) {
+    SCOPED_TRACE(blocks);
+    TableIndexBuilder builder;
+    std::string before;
+    uint64_t end = kTableHeaderBytes;
+    for (size_t i = 0; i < blocks; ++i) {
+      const std::string key = fmt::format("row{:06}", 10 * i);
+      builder.add(before, key, 100, 200, TimeBounds());
+      before = fmt::format("row{:06}", 10 * i + 9);
+      end += 100;
+    }
+    TableIndex index;
+    ASSERT_TRUE(index.open(builder.finish(), end));
+    EXPECT_EQ(index.find("a"), 0u);
+    EXPECT_EQ(index.find("z"), blocks - 1);
+    for (size_t i = 1; i < blocks; ++i) {
+      const std::string separator(index.separator(i));
+      ASSERT_EQ(index.find(separator), i);
+      ASSERT_EQ(index.find(separator + '\0'), i);
+      ASSERT_EQ(index.find(fmt::format("row{:06}", 10 * i - 1)), i - 1);
+      ASSERT_EQ(index.find_before(separator), i - 1);
+      ASSERT_EQ(index.find_before(separator + '\0'), i);
     }
   }
 }

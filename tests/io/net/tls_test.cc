@@ -187,7 +187,9 @@ TEST_F(TlsTest, WhatTryWriteDidNotTakeIsSentOnceByTheNextWrite) {
     while (sent < data.size()) {
       const size_t n = 1 + random.below(100'000);
       const Bytes piece = Bytes(data).substr(sent, n);
-      const auto taken = (*server_end)->try_write({&piece, 1});
+      const size_t cut = random.below(piece.size() + 1);
+      const std::array<Bytes, 2> parts{piece.substr(0, cut), piece.substr(cut)};
+      const auto taken = (*server_end)->try_write(parts);
       EXPECT_TRUE(taken);
       sent += *taken;
       if (*taken == piece.size()) continue;

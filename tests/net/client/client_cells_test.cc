@@ -5,6 +5,7 @@
 #include "io/base/random.h"
 #include "net/client/api/cells.h"
 #include "net/wire/chunk_builder.h"
+#include "tests/net/wire/aligned_body.h"
 
 namespace cellar::client {
 namespace {
@@ -29,7 +30,7 @@ std::string chunk_of(bool expiry, bool explanation) {
   }
   builder.end_row("row");
   if (explanation) builder.set_runs(8, 1);
-  return std::string(builder.finish());
+  return wire::joined(builder.finish());
 }
 
 TEST(CellNotes, ComeBackAsTheyWereTold) {

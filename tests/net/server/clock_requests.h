@@ -23,9 +23,10 @@ class ClockRequests final : public server::RequestHandler {
     if (!moved) return session.reply_error(frame.header, moved.error());
     spawn(shard.executor(), answer(shard, session, frame.header));
   }
-  void expect(server::ShardServer& shard, server::HandleTable& handles,
-              std::span<wire::Frame> frames) const override {
-    server::request_handler().expect(shard, handles, frames);
+  size_t rows_of(server::ShardServer& shard, server::HandleTable& handles,
+                 std::span<wire::Frame> frames,
+                 std::span<engine::ExpectedRow> rows) const override {
+    return server::request_handler().rows_of(shard, handles, frames, rows);
   }
   Result<void> check_announced(server::ShardServer& shard, server::Session& session,
                                const wire::FrameHeader& header) const override {
@@ -38,7 +39,7 @@ class ClockRequests final : public server::RequestHandler {
                             wire::FrameHeader header) {
     const Result<void> renewed = co_await shard.node().renew_clock(shard.id());
     if (!renewed) co_return session.reply_error(header, renewed.error());
-    session.reply(header, {});
+    session.reply(header, Bytes());
   }
 
   AdjustableClock& clock_;

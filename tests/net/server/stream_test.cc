@@ -11,7 +11,7 @@ using fb::Op;
 
 class StreamTest : public testing::TestWithParam<const char*> {
  protected:
-  // 60 rows of 40 KiB: about twenty chunks, on whichever shard holds the prefix.
+  // 60 rows of 40 KiB: thirty chunks, on whichever shard holds the prefix.
   static constexpr int kRows = 60;
 
   StreamTest() {
@@ -51,6 +51,36 @@ TEST_P(StreamTest, NoMoreChunksThanCredits) {
   EXPECT_EQ(end->header.kind, wire::FrameKind::end);
   EXPECT_EQ(end->root<fb::ReadEnd>()->rows(), static_cast<uint64_t>(kRows));
   EXPECT_EQ(rows(), static_cast<size_t>(kRows));
+}
+
+// Of some chunks the transport takes a part at once and the rest later.
+TEST_P(StreamTest, APeerThatReadsLateGetsTheSame) {
+  const auto row = [](int i) { return fmt::format("{}late{:03}", GetParam(), i); };
+  const auto value = [](int i) { return std::string(40'001, static_cast<char>('a' + i % 26)); };
+  for (int i = 0; i < kRows; ++i) {
+    ASSERT_EQ(peer.code_of(Op::MutateRow, wire::set_body("t", row(i), "f", "q", value(i), 1000)),
+              Errc::ok);
+  }
+  std::string frame = wire::request_frame(
+      Op::ReadRows, 5, wire::read_rows_body("t", {.ranges = {{row(0), ""}}, .credits = 64}));
+  wire::add_checksum(frame, 0);  // the answer has one too, which the peer checks
+  for (const bool late : {false, true}) {
+    peer.received.clear();
+    if (late) peer.pause_reading();
+    peer.send(frame);
+    bed.world().run_for_us(1'000'000);
+    if (late) peer.resume_reading();
+    ASSERT_TRUE(peer.answer(5));
+    int next = 0;
+    for (Answer& chunk : peer.received) {
+      ASSERT_NE(chunk.header.flags & wire::kFrameChecked, 0);
+      for (const std::string& cell : cells_of(chunk)) {
+        ASSERT_EQ(cell, fmt::format("{} f:q@1000={}", row(next), value(next)));
+        ++next;
+      }
+    }
+    EXPECT_EQ(next, kRows);
+  }
 }
 
 TEST_P(StreamTest, CancelEndsAStreamThatWaitsForCredit) {

@@ -191,8 +191,8 @@ TEST_P(StreamWaitTest, AWaitInsideARowIsEndedAndTheRestCanBeResumed) {
                                                      std::string(40 * 1024, 'w'), 1000)) ==
           Errc::ok);
   }
-  begin(5, 12);
-  ASSERT_EQ(reader.received.size(), 12u);
+  begin(5, 24);
+  ASSERT_EQ(reader.received.size(), 24u);
   bed.world().run_for_us(30'000'000);
   EXPECT_EQ(scans(), 1u) << "given up too early";
   bed.world().run_for_us(60'000'000);

@@ -7,6 +7,7 @@
 #include "net/wire/chunk_builder.h"
 #include "net/wire/frame.h"
 #include "net/wire/point_codec.h"
+#include "tests/net/wire/aligned_body.h"
 #include "tests/net/wire/wire_bodies.h"
 
 namespace cellar::wire {
@@ -82,14 +83,14 @@ Exchange make_exchange() {
   ChunkBuilder chunk;
   chunk.cell({"row", "f", "q", 5000, "hello"});
   chunk.end_row("row");
-  e.read_answer = answer_frame(fb::Op::ReadRow, 3, chunk.finish());
+  e.read_answer = answer_frame(fb::Op::ReadRow, 3, joined(chunk.finish()));
   const CellNote note{9000, 9001, DeathCause::expiry, false, kNoClause};
   chunk.tell(true, true);
   CellView cell{"row", "f", "q", 5000, "hello"};
   cell.note = &note;
   chunk.cell(cell);
   chunk.end_row("row");
-  e.explained = chunk.finish();
+  e.explained = joined(chunk.finish());
   return e;
 }
 
