@@ -7,19 +7,19 @@ import subprocess
 import sys
 import time
 
-ALL = ("read", "sync", "periodic", "memory", "large", "scan")
+ALL = ("read", "sync", "periodic", "memory", "large", "scan", "busy")
 KINDS = {  # the configurations that each server has
     "echo": ("read", "scan"),
-    "redis": ("read", "sync", "periodic", "memory", "large"),
+    "redis": ("read", "sync", "periodic", "memory", "large", "busy"),
     "memcached": ("read", "memory"),
     "cellar": ALL,
     "cellar-epoll": ALL,  # cellard --io-sockets epoll
     "cellar-optimized": ALL,  # of ./run optimized
 }
-REDIS_LOG = {"sync": ("yes", "always"), "periodic": ("yes", "everysec")}
-LEVELS = {"read": "sync", "large": "memory", "scan": "memory"}  # of Cellar's table, if not the configuration's name
-SETTINGS = {"large": ("--memory-total", "6GiB")}  # of cellard
-VALUE_BYTES = {"scan": 1024}  # 100 in other configurations
+REDIS_LOG = {"sync": ("yes", "always"), "periodic": ("yes", "everysec"), "busy": ("yes", "everysec")}
+LEVELS = {"read": "sync", "large": "memory", "scan": "memory", "busy": "periodic"}  # of Cellar's table, if not the configuration's name
+SETTINGS = {"large": ("--memory-total", "6GiB"), "busy": ("--memory-memtable", "8MiB")}  # of cellard
+VALUE_BYTES = {"scan": 1024, "busy": 1024}  # 100 in other configurations
 START_S = 60
 
 
