@@ -172,8 +172,9 @@ class ShardEngine final : public Engine, private TabletWatcher {
   ShardContext context_;
   MemoryBudget budget_;
   TabletTableOfShard tablets_;
-  std::string expected_key_;                                    // scratch space of expect_rows()
-  std::array<ExpectedRead, kMostExpectedRows> expected_reads_;  // likewise
+  // Scratch space of expect_rows().
+  std::string expected_key_;
+  std::array<ExpectedRead, kMostExpectedRows> expected_reads_;
   RowReads row_reads_;
   Maintenance maintenance_;
   ShardReshape reshape_;

@@ -225,7 +225,7 @@ bool TableIterator::stand_on_block(Step* stopped) {
   return true;
 }
 
-// A walk goes on there, unless it ends before or passes over it.
+// Loads the next block of a forward walk ahead, if the walk will read it.
 void TableIterator::expect_next_block() {
   const size_t next = block_no_ + 1;
   if (next >= index_.blocks() || !index_.reaches(next)) return;
